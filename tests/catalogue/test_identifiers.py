@@ -13,7 +13,7 @@ from typing import Final
 from local.paths import ROOT
 
 BANNED_WORDS: Final = {
-    "afresh": "replaces_expired",
+    "afresh": "is_new, replaces",
     "also": "extra_keys, prefetch",
     "begun": "started, new_record_fields",
     "beside": "extra_keys, metadata",

@@ -53,9 +53,9 @@ def store_all_as_other_release(encoding: str, *, has_mac: bool) -> list[tuple[ty
     ]
 
 
-def write(before: Entity, after_change: Entity, *, replaces_expired: bool = False) -> Item:
+def write(before: Entity, after_change: Entity, *, is_new: bool = False) -> Item:
     """Write a change of a record with an entry, and return the item that is stored then."""
-    planned = PendingWrite(before, after_change, replaces_expired=replaces_expired).to_record_write(has_entry=True)
+    planned = PendingWrite(before, after_change, is_new=is_new).to_record_write(has_entry=True)
     table.write_transaction([planned.write])
     stored = load_item(before.item_key)
     assert stored == planned.item
@@ -83,7 +83,7 @@ def test_the_replacement_of_an_expired_record_has_a_valid_mac():
     for record_type, item in store_all_as_other_release("native", has_mac=True):
         former = record_type.from_item(item)
         new = former.replace(created_at=now(), record_mac=None)
-        changed = write(former, new, replaces_expired=True)
+        changed = write(former, new, is_new=True)
         assert (mac_state(new, changed), changed["created_at"]) == ("valid", new.created_at), record_type.kind
 
 

@@ -74,5 +74,6 @@ def create_logged_parcel(label: str, log_id: str = LOG_ID) -> Parcel:
     """Store a parcel with a log entry, as a request does, and return it."""
     changes = UnitOfWork(now())
     created = changes.create(build_parcel(label, organization_id=log_id, sent=False))
-    commit(changes, "parcel.created", system_origin("parcel.created"))
+    changes.event(created)
+    commit(changes, system_origin("parcel.created"))
     return created

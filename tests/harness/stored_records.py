@@ -48,8 +48,8 @@ def create_membership(organization_id: str, user: User, role: Role | str) -> Mem
     member = changes.create(
         Member.create_for_organization(new_id_and_time_fields(changes.now), organization_id, user, Role(role))
     )
-    event = "organization.invitation.accepted"
-    outbox.commit(changes, event, Origin(user.actor, "accept_invitation", (event,)))
+    changes.event(member)
+    outbox.commit(changes, Origin(user.actor, "accept_invitation", ("organization.invitation.accepted",)))
     return member
 
 

@@ -152,14 +152,14 @@ class Run:
             self._create(step.log, Member.create_for_organization(fields, organization.id, user, Role.MEMBER))
             return
         changes = UnitOfWork(timestamp)
+        changes.event(organization)
         self.records[step.log][0] = changes.update(organization, name=f"Version {organization.version + 1}")
-        outbox.commit(changes, "organization.updated", system_origin("organization.updated"))
+        outbox.commit(changes, system_origin("organization.updated"))
 
     def _create(self, log: int, record: Organization | Member) -> None:
         changes = UnitOfWork(record.created_at)
-        self.records[log].append(changes.create(record))
-        event = f"{record.kind}.created"
-        outbox.commit(changes, event, system_origin(event))
+        self.records[log].append(changes.event(changes.create(record)))
+        outbox.commit(changes, system_origin(f"{record.kind}.created"))
 
     @staticmethod
     def _crash_if(frame: Frame, when: str) -> None:

@@ -107,7 +107,7 @@ def change_marketing_lead_status(ctx: Context, lead: Lead, body: LeadStatusPatch
     fields = note_fields(lead, body.note, changed_at, operator_id) if body.note else {}
     if body.status != lead.status:
         fields |= validated_operator_change_fields(lead, body.status, changed_at, operator_id)
-    lead = ctx.changes.update(lead, **fields)
+    lead = ctx.changes.event(ctx.changes.update(lead, **fields))
     reject_oversized(lead)
     return LeadOut.of(lead)
 
@@ -175,7 +175,7 @@ def change_public_lead_status(ctx: Context, submission: LeadSubmission, body: Pu
         fields = validated_sender_change_fields(
             lead, submission.id, body.status, _timestamp_after_last_update(ctx, lead)
         )
-        lead = ctx.changes.update(lead, **fields)
+        lead = ctx.changes.event(ctx.changes.update(lead, **fields))
     return PublicLeadOut.of(LeadSubmission.of_lead(lead, submission.id))
 
 

@@ -92,7 +92,7 @@ def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
     fields = body.to_stored_fields_with_defaults() | {"slug": ctx.given_or_derived_slug(body.slug, body.name)}
     platform = ctx.changes.create(Platform(**ctx.new_id_and_time_fields(), **fields))
     ctx.changes.create(CustomDomain.create_unclaimed(platform))
-    return PlatformOut.of(platform)
+    return PlatformOut.of(ctx.changes.event(platform))
 
 
 @routes.get("/platforms/{platform_id}", access=require_platform_role(Role.MEMBER), scope="platforms:read", emits=None)
@@ -118,6 +118,7 @@ def update_platform(ctx: Context, platform: Platform, body: PlatformPatch, domai
     Use it for the name, slug, description, default locale and join policy. A former slug of a published platform stays
     reserved for 90 days. Theme, navigation, home page and publication have operations of their own.
     """
+    ctx.changes.event(platform)
     updated = ctx.changes.update(platform, **body.to_stored_fields_with_defaults())
     if custom_domain := domain.custom_domain_or_none:
         ctx.changes.update_untracked(custom_domain, **platform_labels(updated))
@@ -137,6 +138,7 @@ def delete_platform(ctx: Context, platform: Platform, domain: DomainOfPlatform) 
     The slug becomes available too, but if the platform was ever published only after 90 days.
     """
     delete_container_and_queue_purge(ctx.changes, platform)
+    ctx.changes.event(platform)
     if custom_domain := domain.custom_domain_or_none:
         ctx.changes.delete(custom_domain)
 
@@ -160,7 +162,7 @@ def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> P
         _require_visible_space(ctx, platform, body.space_id)
     if body.site_id and body.site_id != platform.home["site_id"]:
         require_own_site(ctx, platform.organization_id, body.site_id)
-    return _platform_output_for_caller(ctx, ctx.changes.update(platform, home=home))
+    return _platform_output_for_caller(ctx, ctx.changes.event(ctx.changes.update(platform, home=home)))
 
 
 @routes.patch(
@@ -179,7 +181,7 @@ def update_platform_navigation(ctx: Context, platform: Platform, body: Navigatio
     reject_duplicate_ids(navigation["items"], "/items")
     reject_invalid_targets(navigation["items"], "/items")
     reject_oversized_document("navigation", navigation)
-    return _platform_output_for_caller(ctx, ctx.changes.update(platform, navigation=navigation))
+    return _platform_output_for_caller(ctx, ctx.changes.event(ctx.changes.update(platform, navigation=navigation)))
 
 
 @routes.patch(
@@ -197,10 +199,10 @@ def publish_platform(ctx: Context, platform: Platform, body: Publication) -> Pla
     if body.published == platform.is_published:
         return _platform_output_for_caller(ctx, platform)
     first_published_at = platform.first_published_at or platform.published_at or ctx.now
+    ctx.changes.event(platform, "platform.published" if body.published else "platform.unpublished")
     if body.published:
         fields: dict[str, Any] = {"status": "published", "published_at": ctx.now}
     else:
-        ctx.changes.event = "platform.unpublished"
         fields = {"status": "draft", "published_at": None}
     updated = ctx.changes.update(platform, **fields, first_published_at=first_published_at)
     return _platform_output_for_caller(ctx, updated)
@@ -219,7 +221,7 @@ def update_platform_theme(ctx: Context, platform: Platform, body: ThemePatch) ->
     """
     theme = body.to_stored_fields_with_defaults()
     reject_oversized_document("theme", theme)
-    return _platform_output_for_caller(ctx, ctx.changes.update(platform, theme=theme))
+    return _platform_output_for_caller(ctx, ctx.changes.event(ctx.changes.update(platform, theme=theme)))
 
 
 def _platform_output_for_caller(ctx: Context, platform: Platform) -> PlatformOut:

@@ -198,4 +198,5 @@ def _create_and_start_job(ctx: Context, job_type: JobType, pending_steps: list[I
         **fields,
     )
     jobs.create_and_enqueue_after_commit(ctx.changes, job)
+    ctx.changes.event(job)
     return ResearchJobOut.of(job)

@@ -140,8 +140,8 @@ def _commit_failure_with_audit_event(job: ResearchJob, error: str, detail: str) 
 def _commit_end_with_audit_event(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
     changes = UnitOfWork(now())
     finished_job = changes.update(job, status=status, lease_until=None, pending_steps=[], **result)
-    changes.set_diff_base(job.as_created)
-    outbox.commit(changes, f"research.{job.work}.{status}", Origin.system(ResearchJob.task))
+    changes.event(finished_job, f"research.{job.work}.{status}", before=job.as_created)
+    outbox.commit(changes, Origin.system(ResearchJob.task))
     return finished_job
 
 

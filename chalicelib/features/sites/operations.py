@@ -57,7 +57,7 @@ def create_site(ctx: Context, organization: Organization, body: SiteCreate) -> S
         ctx.changes.create(
             SiteTree(**ctx.new_id_and_time_fields(), organization_id=organization.id, site_id=site.id, tree=tree)
         )
-    return _site_response(ctx, site)
+    return _site_response(ctx, ctx.changes.event(site))
 
 
 @routes.get("/sites/{site_id}", access=require_site_organization_role(Role.MEMBER), scope="sites:read", emits=None)
@@ -84,11 +84,12 @@ def update_site(ctx: Context, site: SiteWithDomain, body: SitePatch) -> SiteOut:
     fields = body.to_stored_fields_with_defaults()
     if body.platform_id != site.platform_id:
         reject_unassignable_platform(ctx, ctx.access.ancestors[Organization], body.platform_id)
+    event = None
     if body.status != site.status:
-        ctx.changes.event = "site.published" if body.status == "published" else "site.unpublished"
+        event = "site.published" if body.status == "published" else "site.unpublished"
         fields["published_at"] = ctx.now if body.status == "published" else None
         fields["first_published_at"] = site.first_published_at or site.published_at or ctx.now
-    updated = ctx.changes.update(site.replace(domain=None, platform_slug=None), **fields)
+    updated = ctx.changes.event(ctx.changes.update(site.replace(domain=None, platform_slug=None), **fields), event)
     if updated.platform_id == site.platform_id:
         return SiteOut.of(updated.replace(domain=site.domain))
     return _site_response(ctx, updated)
@@ -106,6 +107,7 @@ def delete_site(ctx: Context, site: Site) -> None:
     The slug becomes available, too, but if the site was ever published only after 90 days.
     """
     delete_container_and_queue_purge(ctx.changes, site)
+    ctx.changes.event(site)
 
 
 def _site_response(ctx: Context, site: Site) -> SiteOut:

@@ -54,7 +54,7 @@ def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationO
     ctx.changes.create(
         Member.create_for_organization(ctx.new_id_and_time_fields(), organization.id, ctx.user, Role.OWNER)
     )
-    return OrganizationOut.of(organization)
+    return OrganizationOut.of(ctx.changes.event(organization))
 
 
 @routes.get(
@@ -102,14 +102,15 @@ def update_organization(ctx: Context, organization: Organization, body: Organiza
     organization for 90 days. Only the owner can restore an organization.
     """
     fields = body.to_stored_fields_with_defaults()
+    event = None
     if organization.is_deleted:
         _reject_if_purge_is_due(ctx, organization)
-        ctx.changes.event = "organization.restored"
+        event = "organization.restored"
         fields |= {"deletion_due_at": None, "counts_toward_quota": True}
         _move_owner_membership_to_list(ctx, "active")
     elif body.status != "active":
         raise ValidationProblem([FieldError("/status", "read_only", "DELETE the organization instead.")])
-    return OrganizationOut.of(ctx.changes.update(organization, **fields))
+    return OrganizationOut.of(ctx.changes.event(ctx.changes.update(organization, **fields), event))
 
 
 @routes.delete(
@@ -125,6 +126,7 @@ def delete_organization(ctx: Context, organization: Organization) -> None:
     as evidence, but no operation can read, export, verify or erase from it any more. Export the log, and erase the
     people you have to erase, before you delete the organization.
     """
+    ctx.changes.event(organization)
     ctx.changes.update(organization, status="pending_deletion", deletion_due_at=after(ctx.now, days=RESTORABLE_DAYS))
     _move_owner_membership_to_list(ctx, "pending_deletion")
 

@@ -33,4 +33,5 @@ def purge_contents_and_delete_organization(message: dict[str, Any]) -> None:
     delete_child_items(organization)
     changes = UnitOfWork(now())
     changes.delete(organization, grants_no_access=True)
-    outbox.commit(changes, _PURGED_EVENT, Origin.system(_PURGE_TASK))
+    changes.event(organization)
+    outbox.commit(changes, Origin.system(_PURGE_TASK))

@@ -259,7 +259,7 @@ class Context:
         """
         for subject_id, records in granting_records_by_subject.items():
             epoch = Epoch.from_items(EpochSubject(organization_pk, subject_id), items)
-            self.changes.require_unchanged_epoch(epoch)
+            self.changes.require_unchanged(epoch)
             for record in () if epoch.is_older_than_any_request(self.now) else records:
                 self.changes.require_unchanged(record)
 

@@ -350,7 +350,7 @@ def _commit_and_store_idempotent_response(
     if has_changes:
         if unfenced_kinds := ctx.changes.record_kinds_lacking_epoch_check:
             raise ValueError(f"{ctx.operation.id} changes {sorted(unfenced_kinds)}: declare `grants_access=True`")
-        outbox.commit(ctx.changes, ctx.changes.event or ctx.operation.emits[0], ctx.audit_origin, idempotency_write)
+        outbox.commit(ctx.changes, ctx.audit_origin, idempotency_write)
     elif idempotency_write or rate_limit_states:
         ctx.changes.commit(idempotency_write)
 

@@ -1,4 +1,4 @@
-"""Changes of records that a unit of work has declared and not written yet."""
+"""Changes of records, and their event, that a unit of work has declared and not written yet."""
 
 from dataclasses import dataclass
 
@@ -17,18 +17,19 @@ from chalicelib.kernel.transactions.record_writes import (
 class PendingWrite:
     """A change of a record. It is None before its creation, and after its deletion.
 
-    `authenticates_former`: the record gets a valid MAC and new derived items, whatever is stored.
+    `is_new`: the record after the change is another one, even if it replaces an expired one with the same key.
+    `accepts_stored_item`: the record gets a valid MAC and new derived items, whatever is stored.
     `is_claim`: a worker claims the record's task, which stays due since the same time.
     """
 
     before: Entity | None
     after: Entity | None
     on_conflict: Problem | None = None
-    replaces_expired: bool = False
+    is_new: bool = False
     unconditional: bool = False
     unchecked_version_fields: frozenset[str] = frozenset()
     was_ended: bool = False
-    authenticates_former: bool = False
+    accepts_stored_item: bool = False
     is_claim: bool = False
 
     @property
@@ -49,11 +50,25 @@ class PendingWrite:
             after,
             self.unchecked_version_fields,
             has_entry=has_entry,
-            is_new=self.replaces_expired,
-            authenticates_former=self.authenticates_former,
+            is_new=self.is_new,
+            accepts_stored_item=self.accepts_stored_item,
             is_claim=self.is_claim,
         )
 
     def to_empty_write(self, key: ItemKey) -> RecordWrite:
         """Return a write of the same kind without content, to count writes."""
         return RecordWrite(Write("Delete" if self.after is None else "Put" if self.before is None else "Update", key))
+
+
+@dataclass(frozen=True)
+class PendingEvent:
+    """The event that the log entry of some changes records.
+
+    `type`: None for the first event that the operation or task declares. `before`: the state with which the entry
+    compares the subject, None for the state that was read. `always`: the entry is committed even if nothing changes.
+    """
+
+    subject: Entity
+    type: str | None
+    before: Entity | None
+    always: bool

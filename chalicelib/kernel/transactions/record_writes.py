@@ -42,19 +42,19 @@ def update_if_unchanged_write(
     *,
     has_entry: bool,
     is_new: bool,
-    authenticates_former: bool,
+    accepts_stored_item: bool,
     is_claim: bool,
 ) -> RecordWrite:
     """Return the write that updates a record. Raises as `mac_after_write` does.
 
     `unchecked_version_fields`: version fields that may have changed since the record was read. `has_entry`: whether a
     log entry is committed with it. `is_new`: whether `after` is another record, which replaces one with the same key.
-    `authenticates_former`: whether the record gets a valid MAC and its own index keys, whatever is stored.
+    `accepts_stored_item`: whether the record gets a valid MAC and its own index keys, whatever is stored.
     `is_claim`: whether a worker claims the record's task, which stays due since the same time.
     """
     stored = before.item() if before.stored_item is None else before.stored_item
     changed, removed = _changed_and_removed_attributes(
-        before, after, _index_keys(stored) if authenticates_former else None
+        before, after, _index_keys(stored) if accepts_stored_item else None
     )
     if is_claim and after.scheduled_task:
         changed["duesk"] = make_claimed_due_key(after.scheduled_task.at, stored)
@@ -62,7 +62,7 @@ def update_if_unchanged_write(
     mac_guard: Mapping[str, Any] = NO_VALUES
     mac = (
         make_record_mac(after, item)
-        if (is_new or authenticates_former) and not after.mac_exemption
+        if (is_new or accepts_stored_item) and not after.mac_exemption
         else mac_after_write(before, after, stored, item, {*changed, *removed}, has_entry=has_entry)
     )
     if mac != before.record_mac:

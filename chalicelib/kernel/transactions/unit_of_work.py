@@ -1,6 +1,6 @@
 """The unit of work. A handler declares changes of records, and one transaction writes all of them or none."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
@@ -18,7 +18,7 @@ from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions import unique_items
-from chalicelib.kernel.transactions.pending_writes import PendingWrite
+from chalicelib.kernel.transactions.pending_writes import PendingEvent, PendingWrite
 from chalicelib.kernel.transactions.quota_counters import Counts, add_quota_change, counter_write_with_problem
 from chalicelib.kernel.transactions.record_writes import (
     delete_or_check_if_unchanged_write,
@@ -27,7 +27,6 @@ from chalicelib.kernel.transactions.record_writes import (
 )
 
 R = TypeVar("R", bound=Entity)
-P = TypeVar("P", bound=Container)
 
 
 _MAX_TRIES: Final = 6
@@ -42,164 +41,102 @@ class UnitOfWork:
     """
 
     now: str
-    event: str | None = None
     chains: Chains | None = None
     _records: dict[ItemKey, PendingWrite] = field(default_factory=dict)
     _extra_writes: list[tuple[Write, Problem | None]] = field(default_factory=list)
     _checks: dict[ItemKey, Entity] = field(default_factory=dict)
     _epochs: dict[EpochSubject, Epoch] = field(default_factory=dict)
-    _event_subject: ItemKey | None = None
-    _diff_base: Entity | None = None
-    _record_sets: tuple[RecordSet, RecordSet] | None = None
+    _event: PendingEvent | None = None
     tasks_after_commit: list[tuple[str, ItemKey]] = field(default_factory=list)
     """Tasks to start after the commit, with the keys of their records."""
 
-    def create(self, record: R, *, on_conflict: Problem | None = None) -> R:
-        """Create a record. If its key exists, `on_conflict` is raised or, without it, the request is retried."""
-        self._add_pending_write(record, PendingWrite(None, record, on_conflict))
-        self._event_subject = self._event_subject or record.item_key
+    def create(self, record: R, *, on_conflict: Problem | None = None, replaces: R | None = None) -> R:
+        """Create a record. If its key exists, `on_conflict` is raised or, without it, the request is retried.
+
+        `replaces`: an expired record with the same key, which must be unchanged.
+        """
+        self._add_pending_write(record, PendingWrite(replaces, record, on_conflict, is_new=True))
         return record
 
-    def update(self, record: R, **changed: Any) -> R:
-        """Change fields of a record, and return the changed record. Without a difference nothing is written.
+    def update(self, record: R, *, touch: bool = False, accepts_stored_item: bool = False, **changed: Any) -> R:
+        """Change fields of a record with its version, and return the changed record.
 
-        To update a record twice, pass the result of the first update to the second.
+        Without a difference nothing is written, unless `touch` requests a new version. `accepts_stored_item`: the
+        record gets a valid MAC and its derived items, whatever is stored. The other changes of a record leave an
+        invalid MAC invalid. To update a record twice, pass the result of the first update to the second.
         """
-        change = self._get_or_add_pending_update(record)
-        if all(json_equal(getattr(record, name), value) for name, value in changed.items()):
+        write = self._records.setdefault(record.item_key, PendingWrite(record, record))
+        if write.after is not record:
+            raise ValueError(f"{record.kind} {record.id} was changed based on another state of it")
+        if not touch and all(json_equal(getattr(record, name), value) for name, value in changed.items()):
             return record
-        self._event_subject = self._event_subject or record.item_key
-        return self._apply_changes_and_bump_version(change, record, changed)
+        if write.before is record:
+            updated_at = max(self.now, after(record.updated_at, seconds=0.001))
+            changed = {"updated_at": updated_at, "version": record.version + 1} | changed
+        updated = replace(record, **changed)
+        former_names = unique_items.former_name_changes(write.before, updated, self.now) if write.before else {}
+        write.after = updated = replace(updated, **former_names) if former_names else updated
+        write.accepts_stored_item |= accepts_stored_item
+        return updated
 
-    def replace_set(
-        self,
-        container: Container,
-        existing: Sequence[R],
-        wanted: Sequence[R],
-        create_set: Callable[[Container, Sequence[R]], RecordSet],
-    ) -> list[R]:
-        """Replace a set of a container's records, and return the new ones in order of creation.
-
-        A wanted record with the key of an existing one updates it. The log entry is about the set, created by
-        `create_set`.
-        """
-        remaining = {record.item_key: record for record in existing}
-        records = [self._create_or_update(record, remaining.pop(record.item_key, None)) for record in wanted]
-        records.sort(key=lambda record: record.id)
-        for record in remaining.values():
-            self.delete(record)
-        if not self.is_empty:
-            self.set_event_subject_to_record_set(
-                create_set(container, existing), create_set(self.bump_version_if_anything_changes(container), records)
-            )
-        return records
-
-    def set_event_subject_to_record_set(self, before: RecordSet, after: RecordSet) -> None:
-        """Make a set of records the subject of the log entry, with its state before and after."""
-        self._record_sets = before, after
-
-    def bump_version_if_anything_changes(self, container: P) -> P:
-        """Raise the version of a container if anything else changes, so that its sets cannot change concurrently."""
-        return (
-            container
-            if self.is_empty
-            else self._apply_changes_and_bump_version(self._get_or_add_pending_update(container), container, {})
-        )
-
-    def bump_version(self, record: R, **changed: Any) -> R:
-        """Raise the version of a record, optionally changing fields, without a log entry about it."""
-        return self._apply_changes_and_bump_version(self._get_or_add_pending_update(record), record, changed)
-
-    def replace_expired_record(self, expired_record: Entity, record: R) -> R:
-        """Replace an expired record by a new one with the same key. The log entry is that of a creation."""
-        self._add_pending_write(record, PendingWrite(expired_record, record, replaces_expired=True))
-        self._event_subject = self._event_subject or record.item_key
-        return record
-
-    def authenticate(self, record: R, version: int) -> R:
-        """Give a record a valid MAC and its derived items, whatever is stored, with a new version. Return the record.
-
-        The other changes of a record leave an invalid MAC invalid.
-        """
-        authentic = record.replace(version=version, updated_at=self.now)
-        self._add_pending_write(record, PendingWrite(record, authentic, authenticates_former=True))
-        return authentic
+    def delete(self, record: Entity, *, grants_no_access: bool = False) -> None:
+        """Delete a record and its reservations. `grants_no_access`: it granted none, so no access epoch changes."""
+        self._add_pending_write(record, PendingWrite(record, None, was_ended=grants_no_access))
 
     def upsert(self, record: Entity) -> None:
         """Write an internal record, replacing any existing one."""
         self._add_pending_write(record, PendingWrite(None, record, unconditional=True))
 
-    def update_untracked(self, record: R, *, is_claim: bool = False, **changed: Any) -> R:
+    def update_untracked(
+        self, record: R, *, is_claim: bool = False, is_unconditional: bool = False, **changed: Any
+    ) -> R:
         """Change internal fields of a record, without a new version or log entry. Return the changed record.
 
-        `is_claim`: a worker claims the record's task, which stays due since the same time.
+        `is_claim`: a worker claims the record's task, which stays due since the same time. `is_unconditional`: the
+        stored values of these fields are no condition, so that concurrent requests do not conflict. The new values must
+        be unique. Then transactions that require the record to be unchanged detect each request.
         """
         if all(json_equal(getattr(record, name), value) for name, value in changed.items()):
             return record
         updated = replace(record, **changed)
-        self._add_pending_write(record, PendingWrite(record, updated, is_claim=is_claim))
+        unchecked = frozenset(changed) if is_unconditional else frozenset[str]()
+        self._add_pending_write(
+            record, PendingWrite(record, updated, is_claim=is_claim, unchecked_version_fields=unchecked)
+        )
         return updated
 
-    def set_version_fields_unconditionally(self, record: R, **changed: Any) -> R:
-        """Set internal fields without a condition on their stored values, so that concurrent requests do not conflict.
+    def event(
+        self, subject: R, event_type: str | None = None, *, before: Entity | None = None, always: bool = False
+    ) -> R:
+        """Declare the event that the log entry of these changes records, and return its subject.
 
-        The new values must be unique. Then transactions that require these fields to be unchanged detect each request.
+        `event_type`: None for the first event that the operation or task declares. The entry shows how the subject
+        differs from `before`, or else from its state as it was read. Pass `before` if the service has changed the
+        record without a log entry, or if public fields depend on the clock. `always`: commit the entry even if nothing
+        changes.
         """
-        marked = replace(record, **changed)
-        self._add_pending_write(record, PendingWrite(record, marked, unchecked_version_fields=frozenset(changed)))
-        return marked
-
-    def delete(self, record: Entity, *, grants_no_access: bool = False) -> None:
-        """Delete a record and its reservations. `grants_no_access`: it granted none, so no access epoch changes."""
-        self._add_pending_write(record, PendingWrite(record, None, was_ended=grants_no_access))
-        self._event_subject = self._event_subject or record.item_key
-
-    def set_event_subject_if_unset(self, record: Entity) -> None:
-        """Make a record the subject of the log entry if there is none yet, even if the record does not change."""
-        self._records.setdefault(record.item_key, PendingWrite(record, record))
-        self._event_subject = self._event_subject or record.item_key
-
-    def set_diff_base(self, base: Entity) -> None:
-        """Compute the changes in the log entry from this state, instead of from the state that was read.
-
-        Use it if the service has changed the record without a log entry, or if its public fields depend on the clock.
-        """
-        self._diff_base = base
+        if self._event:
+            raise ValueError("the changes have an event already")
+        self._event = PendingEvent(subject, event_type, before, always)
+        if not isinstance(subject, RecordSet):
+            self._records.setdefault(subject.item_key, PendingWrite(subject, subject))
+        return subject
 
     def enqueue_after_commit(self, task: str, record: Entity) -> None:
         """Start a task after the commit. If its message is lost, the record's schedule starts it."""
         self.tasks_after_commit.append((task, record.item_key))
 
-    def _get_or_add_pending_update(self, record: Entity) -> PendingWrite:
-        change = self._records.setdefault(record.item_key, PendingWrite(record, record))
-        if not isinstance(change.after, type(record)) or change.after is not record:
-            raise ValueError(f"{record.kind} {record.id} was changed based on another state of it")
-        return change
-
-    def _apply_changes_and_bump_version(self, change: PendingWrite, record: R, changed: dict[str, Any]) -> R:
-        if change.before is record:
-            changed["updated_at"] = max(self.now, after(record.updated_at, seconds=0.001))
-            changed["version"] = record.version + 1
-        updated = replace(record, **changed)
-        former_names = unique_items.former_name_changes(change.before, updated, self.now) if change.before else {}
-        change.after = updated = replace(updated, **former_names) if former_names else updated
-        return updated
-
-    def _create_or_update(self, record: R, existing: R | None) -> R:
-        return self.create(record) if existing is None else self.update(existing, **record.domain_fields)
-
-    def _add_pending_write(self, record: Entity, change: PendingWrite) -> None:
-        if record.item_key in self._records:
+    def _add_pending_write(self, record: Entity, write: PendingWrite) -> None:
+        if self._is_written(record.item_key):
             raise ValueError(f"{record.kind} {record.id} is changed already")
-        self._records[record.item_key] = change
+        self._records[record.item_key] = write
 
-    def require_unchanged(self, record: Entity) -> None:
-        """Make the transaction fail if the record changes before the commit."""
-        self._checks[record.item_key] = record
-
-    def require_unchanged_epoch(self, epoch: Epoch) -> None:
-        """Make the transaction fail if an access epoch changes before the commit."""
-        self._epochs[epoch.subject] = epoch
+    def require_unchanged(self, condition: Entity | Epoch) -> None:
+        """Make the transaction fail if a record or an access epoch changes before the commit."""
+        if isinstance(condition, Epoch):
+            self._epochs[condition.subject] = condition
+        else:
+            self._checks[condition.item_key] = condition
 
     @property
     def record_kinds_lacking_epoch_check(self) -> set[str]:
@@ -226,9 +163,9 @@ class UnitOfWork:
     def is_empty(self) -> bool:
         """Return whether nothing would be written, not even a log entry."""
         return (
-            self._event_subject is None
+            not (self._event and self._event.always)
             and not self._extra_writes
-            and all(change.before is change.after for change in self._records.values())
+            and not any(map(self._is_written, self._records))
         )
 
     @property
@@ -237,19 +174,24 @@ class UnitOfWork:
         return len(self._writes_with_problems_except_extra()) + len(self._extra_writes)
 
     @property
+    def declared_event(self) -> PendingEvent:
+        """Return the event. Raises ValueError if none was declared."""
+        if self._event is None:
+            raise ValueError("the changes have no event: declare it with `changes.event(subject)`")
+        return self._event
+
+    @property
     def event_subject_before_and_after(self) -> tuple[Entity | None, Entity | None]:
         """Return the subject of the log entry before and after, None where it does not exist."""
-        if self._record_sets:
-            return self._record_sets
-        if self._event_subject is None:
-            raise ValueError("nothing was changed")
-        change = self._records[self._event_subject]
-        before = None if change.replaces_expired else change.before
-        return self._diff_base or before, change.after
+        event = self.declared_event
+        if isinstance(event.subject, RecordSet):
+            return event.before, event.subject
+        write = self._records[event.subject.item_key]
+        return event.before or (None if write.is_new else write.before), write.after
 
     def undeclared_kinds_changed_with_event(self, event: str) -> set[str]:
         """Return the kinds of other records that change with the event, although their rules do not declare it."""
-        subject = None if self._record_sets else self._event_subject
+        subject = self._event and not isinstance(self._event.subject, RecordSet) and self._event.subject.item_key
         others = [change for key, change in self._records.items() if key != subject]
         records = [record for c in others if c.has_new_version and (record := c.after or c.before)]
         return {each.kind for each in records if not each.log_rules.may_change_with(event)}
@@ -365,7 +307,7 @@ class UnitOfWork:
             writes.append((planned.write, change.on_conflict))
             if stored is not None and planned.item is not None:
                 stored[key] = planned.item
-            former = None if change.authenticates_former else change.before  # Its derived items may be altered, too.
+            former = None if change.accepts_stored_item else change.before  # Its derived items may be altered, too.
             writes += unique_items.unique_item_writes_with_problems(former, change.after, self.now)
             add_quota_change(change.before, change.after, counts)
             writes += [(write, None) for write in derived_item_writes(former, change.after)]
@@ -373,7 +315,7 @@ class UnitOfWork:
         writes += [
             (delete_or_check_if_unchanged_write("ConditionCheck", record), None)
             for key, record in self._checks.items()
-            if self._is_record_unwritten(key)
+            if not self._is_written(key)
         ]
         writes += [
             (write, None)
@@ -381,9 +323,9 @@ class UnitOfWork:
         ]
         return merge_delete_put_pairs(writes)
 
-    def _is_record_unwritten(self, key: ItemKey) -> bool:
-        change = self._records.get(key)
-        return change is None or change.before is change.after
+    def _is_written(self, key: ItemKey) -> bool:
+        write = self._records.get(key)
+        return write is not None and write.before is not write.after
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """The outbox: commits changes with their log entry, then triggers the log's ledger."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +19,12 @@ from chalicelib.kernel.work import queues, tasks
 class Origin:
     """The origin of a change: actor, operation and request.
 
-    `emits`: the events that the operation or task declares.
+    `emits`: the events that the operation or task declares, the usual one first.
     """
 
     actor: Mapping[str, str | None]
     operation_id: str
-    emits: Container[str]
+    emits: Sequence[str]
     request_id: str | None = None
     ip: str | None = None
     user_agent: str | None = None
@@ -32,7 +32,7 @@ class Origin:
     @classmethod
     def system(cls, task: str) -> "Origin":
         """Return the origin of changes that a task makes. Raises UnknownTask."""
-        return cls({"type": "system", "id": None, "name": None}, task, tasks.get_task(task).emits)
+        return cls({"type": "system", "id": None, "name": None}, task, [*tasks.get_task(task).emits])
 
     def operation_and_request_context(self) -> dict[str, str | None]:
         """Return the entry's `context`."""
@@ -44,16 +44,18 @@ class Origin:
         }
 
 
-def commit(changes: UnitOfWork, event_type: str, origin: Origin, idempotency_write: Write | None = None) -> None:
-    """Commit changes and their log entry in one transaction. Raises as `UnitOfWork.commit` does.
+def commit(changes: UnitOfWork, origin: Origin, idempotency_write: Write | None = None) -> None:
+    """Commit changes and the log entry of their event in one transaction. Raises as `UnitOfWork.commit` does.
 
-    Raises ValueError if the origin does not declare the event, or if the changes include records of types whose
-    `log_rules` do not declare it. Both are errors in the code. Nothing is committed, also in production: the request
-    fails with 500, which an alarm reports, and a release mends it. Without the error, a reconciliation would report the
-    change as one that somebody without the service has made, and operators would treat it as a break-in.
+    Raises ValueError if the changes have no event, if the origin does not declare it, or if the changes include records
+    of types whose `log_rules` do not declare it. These are errors in the code. Nothing is committed, also in
+    production: the request fails with 500, which an alarm reports, and a release mends it. Without the error, a
+    reconciliation would report the change as one that somebody without the service has made, and operators would treat
+    it as a break-in.
 
     After the commit nothing fails: if the ledger cannot be triggered, the sweep finds the entry and the tasks to start.
     """
+    event_type = changes.declared_event.type or next(iter(origin.emits), "")
     if event_type not in origin.emits:
         raise ValueError(f"{origin.operation_id} does not declare that it emits {event_type!r}")
     if kinds := changes.undeclared_kinds_changed_with_event(event_type):

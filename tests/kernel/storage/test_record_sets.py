@@ -9,6 +9,7 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import KINDS, Container, Entity
 from chalicelib.kernel.storage.record_sets import RecordSet
+from chalicelib.kernel.transactions.record_set_replacement import replace_record_set
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness.stored_records import committed_changes, load_item, new_id_and_time_fields
 
@@ -54,7 +55,7 @@ def load_chairs(room):
 
 def replacement(room: Room, *chairs: Chair) -> UnitOfWork:
     changes = UnitOfWork(now())
-    changes.replace_set(room, load_chairs(room), chairs, Chairs.from_container_and_records)
+    replace_record_set(changes, room, load_chairs(room), chairs, Chairs.from_container_and_records)
     return changes
 
 

@@ -107,7 +107,7 @@ def test_versions_after_the_first_are_stored_and_require_all_upcasters():
 def test_the_first_change_stores_the_current_version(fields, changed):
     item = put_version_1(**fields)
     with committed_changes() as changes:
-        updated = changes.bump_version(load(item), **changed)
+        updated = changes.update(load(item), touch=True, **changed)
     assert stored(item) == {**updated.item(), "closing": "mark"}
     assert load(item).legacy_item is None
     (listed,) = table.query(Partition(f"P#{SHELF}#T", "index1")).items

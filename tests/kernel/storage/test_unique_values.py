@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def create_seat(*, left: bool = False) -> Seat:
     return seat
 
 
-def update_seat(seat: Seat, **fields: object) -> Seat:
+def update_seat(seat: Seat, **fields: Any) -> Seat:
     with committed_changes() as changes:
         return changes.update(seat, **fields)
 

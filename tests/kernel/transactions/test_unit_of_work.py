@@ -1,6 +1,7 @@
 """A unit of work writes all of its changes in one transaction, or none of them."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -33,7 +34,7 @@ def load(record: Parcel) -> Parcel | None:
     return Parcel.from_item(item) if item else None
 
 
-def update(record: Parcel, **fields: object) -> Parcel:
+def update(record: Parcel, **fields: Any) -> Parcel:
     with committed_changes() as changes:
         return changes.update(record, **fields)
 
@@ -116,39 +117,60 @@ class TestUpdate:
         assert load(record) == record.replace(sent=False, due_at=None)
 
 
-class TestEventSubject:
+class TestEvent:
     def test_the_subject_is_named_in_the_entry_and_not_written(self, parcel):
         other = create_parcel("b")
         with committed_changes() as changes:
-            assert UnitOfWork(now()).is_empty
-            changes.set_event_subject_if_unset(parcel)
-            assert not changes.is_empty
+            assert changes.event(parcel) is parcel
             changes.update_untracked(other, sent=False)
         assert changes.event_subject_before_and_after == (parcel, parcel)
         assert load(parcel) == parcel
 
-    def test_a_later_change_does_not_replace_the_subject(self, parcel, changes):
-        changes.set_event_subject_if_unset(parcel)
-        changes.delete(create_parcel("b"))
-        assert changes.event_subject_before_and_after == (parcel, parcel)
+    @pytest.mark.parametrize("is_declared_first", [True, False])
+    def test_a_declaration_before_and_after_the_change_means_the_same(self, is_declared_first):
+        other, updated, deleted, new = (*map(create_parcel, "abc"), build_parcel("d", sent=False))
+        for subject, change in (
+            (updated, lambda unit: unit.update(updated, weight=2)),
+            (deleted, lambda unit: unit.delete(deleted)),
+            (new, lambda unit: unit.create(new)),
+        ):
+            unit = UnitOfWork(now())
+            unit.update(other, weight=3)
+            if is_declared_first:
+                unit.event(subject)
+            result = change(unit)
+            if not is_declared_first:
+                unit.event(subject)
+            before = None if subject is new else subject
+            assert unit.event_subject_before_and_after == (before, result)
 
     def test_untracked_fields_of_the_subject_may_change(self, parcel, changes):
         changes.update_untracked(parcel, sent=False)
-        changes.set_event_subject_if_unset(parcel)
+        changes.event(parcel)
         assert changes.event_subject_before_and_after == (parcel, parcel.replace(sent=False))
 
-    def test_the_diff_base_determines_the_difference_but_not_the_write(self, parcel):
+    def test_a_given_state_determines_the_difference_but_not_the_write(self, parcel):
         with committed_changes() as changes:
             changed = changes.update(parcel, weight=3)
-            changes.set_diff_base(parcel.replace(weight=2))
+            changes.event(changed, before=parcel.replace(weight=2))
         assert changes.event_subject_before_and_after == (parcel.replace(weight=2), changed)
         assert load(parcel) == changed
 
-    def test_the_default_subject_is_the_first_changed_record(self, changes):
-        with pytest.raises(ValueError, match="nothing"):
+    def test_an_event_without_changes_is_committed_only_if_it_always_is(self, parcel, changes):
+        changes.event(changes.update(parcel, weight=parcel.weight))
+        assert changes.is_empty
+        always = UnitOfWork(now())
+        always.event(parcel, always=True)
+        assert not always.is_empty
+
+    def test_there_is_one_event_and_no_default(self, changes):
+        first, second = changes.create(build_parcel("a")), changes.create(build_parcel("b"))
+        with pytest.raises(ValueError, match="no event"):
             _ = changes.event_subject_before_and_after
-        first, _second = changes.create(build_parcel("a")), changes.create(build_parcel("b"))
-        assert changes.event_subject_before_and_after == (None, first)
+        changes.event(second)
+        with pytest.raises(ValueError, match="an event already"):
+            changes.event(first)
+        assert changes.event_subject_before_and_after == (None, second)
 
 
 class TestQuota:

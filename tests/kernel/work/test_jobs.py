@@ -224,7 +224,8 @@ class TestEnqueueAfterCommit:
         changes = UnitOfWork(now())
         engine = changes.create(engine or Engine(**new_id_and_time_fields(now()), lease_until=now()))
         changes.enqueue_after_commit(Engine.task, engine)
-        outbox.commit(changes, "engine.ordered", system_origin("engine.ordered"))
+        changes.event(engine)
+        outbox.commit(changes, system_origin("engine.ordered"))
         return engine
 
     def test_one_message_notifies_the_ledger_whose_worker_forwards_the_jobs_message(self, workers):
@@ -265,9 +266,9 @@ def weigh(_message: dict[str, Any]) -> None:
     """Weigh nothing."""
 
 
-def unit_with_new_parcel():
+def unit_with_new_parcel(event_type=None):
     unit_of_work = UnitOfWork(now())
-    unit_of_work.create(build_parcel("a"))
+    unit_of_work.event(unit_of_work.create(build_parcel("a")), event_type)
     return unit_of_work
 
 
@@ -277,9 +278,13 @@ def test_only_a_declared_event_is_committed():
     task("parcels.weigh")(weigh)
     for name in ("parcels.send", "parcels.weigh"):
         with pytest.raises(ValueError, match=r"does not declare that it emits 'parcel\.lost'"):
-            commit(unit_with_new_parcel(), "parcel.lost", Origin.system(name))
+            commit(unit_with_new_parcel("parcel.lost"), Origin.system(name))
+    undeclared = UnitOfWork(now())
+    undeclared.create(build_parcel("a"))
+    with pytest.raises(ValueError, match="no event"):
+        commit(undeclared, Origin.system("parcels.send"))
     assert memory_aws.all_items() == []
-    commit(unit_with_new_parcel(), "parcel.sent", Origin.system("parcels.send"))
+    commit(unit_with_new_parcel(), Origin.system("parcels.send"))
     assert [item["type"] for item in memory_aws.all_items() if item.get("kind") == "entry"] == ["parcel.sent"]
     registered = {each.name: each.emits for each in tasks.all_tasks()}
     assert registered == {"parcels.send": {"parcel.sent": Parcel}, "parcels.weigh": {}}

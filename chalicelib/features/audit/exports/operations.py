@@ -77,6 +77,7 @@ def start_audit_export(ctx: Context, organization: Organization, body: AuditExpo
         lease_until=ctx.now,
     )
     jobs.create_and_enqueue_after_commit(ctx.changes, export)
+    ctx.changes.event(export)
     return AuditExportOut.of(export)
 
 
@@ -110,7 +111,7 @@ def _log_download_unless_url_valid(ctx: Context, export: AuditExport) -> None:
     still_valid = {principal: at for principal, at in export.issued_urls_at.items() if at > valid_from}
     if ctx.principal_or_anonymous.id not in still_valid:
         ctx.changes.update_untracked(export, issued_urls_at={**still_valid, ctx.principal_or_anonymous.id: ctx.now})
-        ctx.changes.set_event_subject_if_unset(export)
+        ctx.changes.event(export)
 
 
 def _export_file_name(organization: Organization, timestamp: str, suffix: str) -> str:

@@ -134,6 +134,6 @@ def _fail_export_and_schedule_file_deletion(export: AuditExport, error: str) -> 
 
 def _store_end_status_and_event(export: AuditExport, status: str, **result_fields: Any) -> None:
     changes = UnitOfWork(now())
+    changes.event(export, f"organization.audit_export.{status}", before=export.with_state_when_requested)
     changes.update(export, status=status, lease_until=None, omitted_runs=None, **result_fields)
-    changes.set_diff_base(export.with_state_when_requested)
-    outbox.commit(changes, f"organization.audit_export.{status}", Origin.system(AuditExport.task))
+    outbox.commit(changes, Origin.system(AuditExport.task))

@@ -36,6 +36,7 @@ def start_reconciliation(ctx: Context, organization: Organization) -> Reconcilia
         **ctx.new_id_and_time_fields(), organization_id=organization.id, lease_until=ctx.now
     )
     jobs.create_and_enqueue_after_commit(ctx.changes, reconciliation)
+    ctx.changes.event(reconciliation)
     return ReconciliationOut.of(reconciliation)
 
 

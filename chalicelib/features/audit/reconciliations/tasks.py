@@ -65,6 +65,7 @@ def run_reconciliation(message: dict[str, Any]) -> None:
 def _end(reconciliation: Reconciliation, status: str, **result: Any) -> None:
     """Store the result, and commit the event. The metric counts the findings, so that an alarm can report them."""
     changes = UnitOfWork(now())
+    changes.event(reconciliation, f"organization.reconciliation.{status}", before=reconciliation.as_requested)
     changes.update(
         reconciliation,
         status=status,
@@ -74,7 +75,6 @@ def _end(reconciliation: Reconciliation, status: str, **result: Any) -> None:
         completed_at=changes.now,
         **result,
     )
-    changes.set_diff_base(reconciliation.as_requested)
-    outbox.commit(changes, f"organization.reconciliation.{status}", Origin.system(Reconciliation.task))
+    outbox.commit(changes, Origin.system(Reconciliation.task))
     if finding_count := sum(reconciliation.finding_counts.values()):
         add_metrics(ReconciliationFindings=finding_count)

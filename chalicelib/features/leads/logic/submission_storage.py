@@ -34,6 +34,7 @@ def store_submission(ctx: Context, body: LeadCreate, reference: OpenLeadReferenc
     open_lead = _load_open_lead_or_none(ctx, reference)
     submission = _build_submission(ctx, body, after_timestamp=open_lead.updated_at if open_lead else "")
     if open_lead and has_room_for_submission(open_lead, submission):
+        ctx.changes.event(open_lead)
         lead = ctx.changes.update(open_lead, **merged_submission_fields(open_lead, submission))
     else:
         lead = _create_lead_replacing_open(ctx, _new_lead(submission, body, None), open_lead)
@@ -92,7 +93,7 @@ def _create_lead_replacing_open(ctx: Context, lead: Lead, open_lead: Lead | None
     """Create a lead that becomes the open lead of its email address. Close the lead that was open, if any."""
     if open_lead:
         ctx.changes.update_untracked(open_lead, open_until=None)
-    return ctx.changes.create(lead)
+    return ctx.changes.event(ctx.changes.create(lead))
 
 
 def _open_lead_reference_key(email_address: str) -> ItemKey:

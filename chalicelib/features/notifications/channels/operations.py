@@ -78,7 +78,7 @@ def create_integration_channel(ctx: Context, organization: Organization, body: C
         areas=areas,
         **encrypted_url_fields(record_fields["id"], body.config.webhook_url),
     )
-    return ChannelOut.of(ctx.changes.create(channel))
+    return ChannelOut.of(ctx.changes.event(ctx.changes.create(channel)))
 
 
 @routes.get(
@@ -109,6 +109,7 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
     enabled. After a creation or change by an API key, the channel receives only events within the areas that the key
     may read.
     """
+    ctx.changes.event(channel)
     changed = ctx.changes.update(
         channel,
         provider=body.provider,
@@ -134,6 +135,7 @@ def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> Non
     earlier events.
     """
     ctx.changes.delete(channel)
+    ctx.changes.event(channel)
     jobs.create_and_enqueue_after_commit(ctx.changes, SubscriberCleanup.from_subscriber(channel, ctx.now))
 
 
@@ -158,7 +160,7 @@ def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> Trial
     content = MessageContent.create_test_message(ctx.principal_or_anonymous.actor, channel, ctx.now)
     response = ctx.run_once(lambda: wait_and_send_message(channel, content, TEST_TIMEOUT_SECONDS))
     update_channel_after_response(ctx.changes, channel, response)
-    ctx.changes.set_event_subject_if_unset(channel)
+    ctx.changes.event(channel, always=True)
     return TrialOut(
         delivered=response.succeeded,
         status_code=response.status,

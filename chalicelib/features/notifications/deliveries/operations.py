@@ -94,6 +94,7 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
         detail = f"The webhook may no longer receive events of {scope_area_of(delivery.event_type)}. See its areas."
         raise Problem("invalid_transition", detail)
     requeued = ctx.changes.update(_unexpired_delivery_or_not_found(delivery), **requeue_fields(ctx.now))
+    ctx.changes.event(requeued)
     ctx.changes.enqueue_after_commit(QUEUE_TASK, requeued)
     if not webhook.backlog_drained:  # The delivery would be deferred until a probe succeeds, so probe now.
         ctx.changes.enqueue_after_commit(PROBE_TASK, ctx.changes.update_untracked(webhook, probe_at=ctx.now))

@@ -41,6 +41,7 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
     require_active_webhook(webhook)
     replay = _new_replay(ctx, webhook, body)
     jobs.create_and_enqueue_after_commit(ctx.changes, replay)
+    ctx.changes.event(replay)
     if body.status == "pending":  # Even if the backlog is being sent, which then continues when the replay has ended.
         ctx.changes.update_untracked(webhook, **deferring_fields(ctx.now))
     return ReplayOut.of(replay)

@@ -86,7 +86,7 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
         secrets=[webhook_secrets.encrypted_secret_without_expiry(record_fields["id"], secret)],
         areas=areas,
     )
-    return WebhookOut.of(ctx.changes.create(webhook), secret=secret)
+    return WebhookOut.of(ctx.changes.event(ctx.changes.create(webhook)), secret=secret)
 
 
 @routes.get(
@@ -125,6 +125,7 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
         fields |= half_open_fields_clearing_failures(ctx.now, enabled=body.enabled)
     elif webhook.enabled and not body.enabled and not webhook.backlog_drained:
         fields["probe_at"] = ctx.now  # The task then skips the backlog.
+    ctx.changes.event(webhook)
     changed = limit_changed_subscriber_to_caller_areas(ctx, ctx.changes.update(webhook, **fields), webhook)
     if changed.probe_at == ctx.now:
         ctx.changes.enqueue_after_commit(PROBE_TASK, changed)
@@ -145,6 +146,7 @@ def delete_webhook(ctx: Context, webhook: Webhook) -> None:
     skipped events can be replayed later.
     """
     ctx.changes.delete(webhook)
+    ctx.changes.event(webhook)
     jobs.create_and_enqueue_after_commit(ctx.changes, SubscriberCleanup.from_subscriber(webhook, ctx.now))
 
 
@@ -174,7 +176,7 @@ def test_webhook(ctx: Context, webhook: Webhook) -> TrialOut:
     if response.succeeded and not webhook.backlog_drained:  # The backlog can be sent now.
         ctx.changes.update_untracked(webhook, responsive=True, consecutive_timeouts=0, probe_at=ctx.now)
         ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)
-    ctx.changes.set_event_subject_if_unset(webhook)
+    ctx.changes.event(webhook, always=True)
     return TrialOut(
         delivered=response.succeeded,
         status_code=response.status,
@@ -229,4 +231,4 @@ def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) 
     rotated = ctx.changes.update(
         webhook, secrets=[webhook_secrets.encrypted_secret_without_expiry(webhook.id, secret), *previous_secrets]
     )
-    return WebhookOut.of(rotated, secret=secret)
+    return WebhookOut.of(ctx.changes.event(rotated), secret=secret)

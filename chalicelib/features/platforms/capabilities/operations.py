@@ -9,6 +9,7 @@ from chalicelib.kernel.http.models import SmallListQuery
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.transactions.record_set_replacement import replace_record_set
 
 routes = RouteGroup("spaces")
 
@@ -43,8 +44,8 @@ def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> 
         Capability(**ctx.new_id_and_time_fields(), **space.ids_by_parameter, **body.to_stored_fields_with_defaults())
     )
     CapabilitySet.reject_too_many_or_large_records([*current, capability])
-    ctx.changes.bump_version_if_anything_changes(space)
-    return CapabilityOut.of(capability)
+    ctx.changes.update(space, touch=True)
+    return CapabilityOut.of(ctx.changes.event(capability))
 
 
 @routes.put(
@@ -63,9 +64,8 @@ def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut
         Capability, [write.to_stored_fields_with_defaults() for write in body.capabilities], **space.ids_by_parameter
     )
     CapabilitySet.reject_too_many_or_large_records(new_capabilities)
-    stored = ctx.changes.replace_set(
-        space, _load_capabilities(ctx), new_capabilities, CapabilitySet.from_container_and_records
-    )
+    create_set = CapabilitySet.from_container_and_records
+    stored = replace_record_set(ctx.changes, space, _load_capabilities(ctx), new_capabilities, create_set)
     return ListPage([CapabilityOut.of(capability) for capability in stored], None)
 
 
@@ -96,7 +96,8 @@ def remove_space_capability(ctx: Context, space: Space, capability: Capability) 
     changed.
     """
     ctx.changes.delete(capability)
-    ctx.changes.bump_version_if_anything_changes(space)
+    ctx.changes.event(capability)
+    ctx.changes.update(space, touch=True)
 
 
 def _load_capabilities(ctx: Context) -> list[Capability]:

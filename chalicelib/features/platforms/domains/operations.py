@@ -87,6 +87,7 @@ def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDom
     if custom_domain.status == "verified":
         detail = f"{custom_domain.domain} is verified. Remove it first to replace it by {body.domain}."
         raise Problem.create_with_field_error("/domain", "already_exists", detail)
+    ctx.changes.event(custom_domain)
     return CustomDomainOut.of(ctx.changes.update(custom_domain, **claim_fields(custom_domain.id, body.domain, ctx.now)))
 
 
@@ -103,7 +104,7 @@ def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
     The platform and its site are then found only below the service's own domain. To use the domain again, claim and
     verify it again.
     """
-    ctx.changes.update(custom_domain, **UNCLAIMED_FIELDS)
+    ctx.changes.event(ctx.changes.update(custom_domain, **UNCLAIMED_FIELDS))
 
 
 @routes.post(
@@ -123,6 +124,6 @@ def verify_custom_domain(ctx: Context, custom_domain: CustomDomain) -> CustomDom
     if custom_domain.status == "none":
         raise Problem("invalid_transition", "No domain is claimed. POST one to `custom-domain` first.")
     fields = query_dns_for_verification_changes(with_ended_verification_restarted(custom_domain, ctx.now), ctx.now)
-    if fields["status"] != custom_domain.status and fields["status"] in ("verified", "lapsed"):
-        ctx.changes.event = f"platform.custom_domain.{fields['status']}"
+    has_result = fields["status"] != custom_domain.status and fields["status"] in ("verified", "lapsed")
+    ctx.changes.event(custom_domain, f"platform.custom_domain.{fields['status']}" if has_result else None)
     return CustomDomainOut.of(ctx.changes.update(custom_domain, **fields))

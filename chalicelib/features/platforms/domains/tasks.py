@@ -24,5 +24,6 @@ def check_due_domain(message: dict[str, Any]) -> None:
         changes.update_untracked(custom_domain, **fields)
         changes.commit()
     else:
+        changes.event(custom_domain, _EVENTS_BY_STATUS[fields["status"]])
         changes.update(custom_domain, **fields)
-        outbox.commit(changes, _EVENTS_BY_STATUS[fields["status"]], Origin.system(CHECK_TASK))
+        outbox.commit(changes, Origin.system(CHECK_TASK))

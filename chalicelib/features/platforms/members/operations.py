@@ -175,16 +175,10 @@ def join_platform(ctx: Context, platform: Platform, invitation_guard: Invitation
         raise not_found()
     if platform.join_policy != "open":
         raise Problem("forbidden", "This platform requires an invitation. Ask one of its admins to invite you.")
-    return create_member_presenter(ctx)(
-        create_membership(
-            ctx,
-            PlatformMember,
-            ctx.user,
-            Role.MEMBER.value,
-            ctx.access.memberships,
-            **platform.ids_by_parameter,
-        )
+    member = create_membership(
+        ctx, PlatformMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **platform.ids_by_parameter
     )
+    return create_member_presenter(ctx)(ctx.changes.event(member))
 
 
 @routes.post(

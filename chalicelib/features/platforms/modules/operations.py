@@ -25,6 +25,7 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container
+from chalicelib.kernel.transactions.record_set_replacement import replace_record_set
 
 routes = RouteGroup("platforms")
 space_routes = RouteGroup("spaces", routes.operations)
@@ -76,7 +77,7 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     def module_set(container: Container, modules: Sequence[PlatformModule]) -> ModuleSet:
         return ModuleSet.from_container_and_records(container, configured_modules(modules))
 
-    stored = ctx.changes.replace_set(platform, current, new_modules, module_set)
+    stored = replace_record_set(ctx.changes, platform, current, new_modules, module_set)
     warnings = similar_id_warnings(body.modules, states, {module.module_id for module in current})
     modules = [UpdatedModuleListItem.of(module) for module in configured_modules(stored)]
     return ListPage(modules, None, ModuleWarnings(warnings=warnings))
@@ -142,7 +143,9 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
         )
     overrides[body.module_id] = override
     ModuleOverrideSet.reject_too_many_or_large_records([*overrides.values()])
-    ctx.changes.bump_version_if_anything_changes(space)
+    if not ctx.changes.is_empty:
+        ctx.changes.event(override)
+        ctx.changes.update(space, touch=True)
     return next(
         each for each in _present_with_effects(modules, [*overrides.values()]) if each.module_id == body.module_id
     )
@@ -167,7 +170,8 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
     )
     ModuleOverrideSet.reject_too_many_or_large_records(new_overrides)
     modules, overrides = _load_modules_and_overrides(ctx)
-    stored = ctx.changes.replace_set(space, overrides, new_overrides, ModuleOverrideSet.from_container_and_records)
+    create_set = ModuleOverrideSet.from_container_and_records
+    stored = replace_record_set(ctx.changes, space, overrides, new_overrides, create_set)
     return ListPage(_present_with_effects(modules, stored), None)
 
 
@@ -200,7 +204,8 @@ def remove_module_override(ctx: Context, space: Space, override: ModuleOverride)
     The settings of the override are deleted. Other spaces of the platform are not affected.
     """
     ctx.changes.delete(override)
-    ctx.changes.bump_version_if_anything_changes(space)
+    ctx.changes.event(override)
+    ctx.changes.update(space, touch=True)
 
 
 def _load_modules_and_overrides(ctx: Context) -> tuple[list[PlatformModule], list[ModuleOverride]]:

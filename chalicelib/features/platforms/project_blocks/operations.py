@@ -15,6 +15,7 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container
+from chalicelib.kernel.transactions.record_set_replacement import replace_record_set
 
 routes = RouteGroup("platforms")
 
@@ -62,7 +63,7 @@ def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksP
     def block_set(container: Container, blocks: Sequence[ProjectBlock]) -> ProjectBlockSet:
         return ProjectBlockSet.from_container_and_records(container, sort_by_position(blocks))
 
-    stored = ctx.changes.replace_set(platform, current, new_blocks, block_set)
+    stored = replace_record_set(ctx.changes, platform, current, new_blocks, block_set)
     return ListPage([ProjectBlockOut.of(block) for block in sort_by_position(stored)], None)
 
 

@@ -65,7 +65,7 @@ def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOu
         "position": _requested_or_last_position(ctx, body.position),
     }
     space = Space(**ctx.new_id_and_time_fields(), **fields, organization_id=platform.organization_id)
-    ctx.changes.create(space)
+    ctx.changes.event(ctx.changes.create(space))
     if isinstance(ctx.principal_or_anonymous, User):
         create_membership(
             ctx,
@@ -96,7 +96,7 @@ def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
     platform. If the slug changes, the former slug does not lead to the space any more.
     """
     fields = body.to_stored_fields_with_defaults() | {"position": _requested_or_last_position(ctx, body.position)}
-    return SpaceOut.of(ctx.changes.update(space, **fields))
+    return SpaceOut.of(ctx.changes.event(ctx.changes.update(space, **fields)))
 
 
 @routes.delete(
@@ -112,6 +112,7 @@ def delete_space(ctx: Context, space: Space) -> None:
     log stay.
     """
     delete_container_and_queue_purge(ctx.changes, space)
+    ctx.changes.event(space)
 
 
 def _requested_or_last_position(ctx: Context, position: int | None) -> int:
@@ -137,16 +138,10 @@ def join_space(ctx: Context, space: Space) -> MemberOut:
     """
     if ctx.access.own_membership_item:
         return create_member_presenter(ctx)(SpaceMember.from_item(ctx.access.own_membership_item))
-    return create_member_presenter(ctx)(
-        create_membership(
-            ctx,
-            SpaceMember,
-            ctx.user,
-            Role.MEMBER.value,
-            ctx.access.memberships,
-            **space.ids_by_parameter,
-        )
+    member = create_membership(
+        ctx, SpaceMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **space.ids_by_parameter
     )
+    return create_member_presenter(ctx)(ctx.changes.event(member))
 
 
 @routes.post(
@@ -164,7 +159,9 @@ def leave_space(ctx: Context) -> None:
     """
     if ctx.access.own_membership_item is None:
         raise not_found()
-    ctx.changes.delete(SpaceMember.from_item(ctx.access.own_membership_item))
+    member = SpaceMember.from_item(ctx.access.own_membership_item)
+    ctx.changes.delete(member)
+    ctx.changes.event(member)
 
 
 @routes.get(
@@ -227,3 +224,4 @@ def remove_space_member(ctx: Context, member: SpaceMember) -> None:
     In a private space the person loses access at once. The memberships of the platform and of the organization stay.
     """
     ctx.changes.delete(member)
+    ctx.changes.event(member)

@@ -57,6 +57,7 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
         emails=emails,
     )
     jobs.create_and_enqueue_after_commit(ctx.changes, erasure)
+    ctx.changes.event(erasure)
     return ErasureOut.of(erasure)
 
 

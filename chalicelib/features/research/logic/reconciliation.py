@@ -160,7 +160,7 @@ def _build_unit_of_work_and_counts(
     new_output_ids = {each.id: targets[each.id] for each in batch}
     output_ids = {each.id: new_output_ids.get(each.id, each.output_id) for each in cluster.artefacts.values()}
     for artefact in batch:
-        changes.bump_version(artefact, output_id=targets[artefact.id], is_stale=False)
+        changes.update(artefact, touch=True, output_id=targets[artefact.id], is_stale=False)
     changed_outputs = {*new_output_ids.values(), *(each.output_id for each in batch if each.output_id)}
     editions: dict[str, int] = {}
     for output_id in sorted(changed_outputs):

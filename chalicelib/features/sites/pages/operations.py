@@ -111,17 +111,18 @@ def update_page(
     """
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
     updated = page_changes.update_draft(ctx, trees, site, page, body)
-    if page.published_revision_id and body.unpublish_at and body.unpublish_at <= ctx.now:
+    is_unpublished_now = page.published_revision_id and body.unpublish_at and body.unpublish_at <= ctx.now
+    if is_unpublished_now:
         updated = PagePublisher(trees, updated, ctx.now).unpublish()
-        ctx.changes.event = "page.unpublished"
     trees.add_changes_to_unit_of_work()
-    schedule = {"publish_at": body.publish_at, "unpublish_at": body.unpublish_at}
     scheduled = ctx.changes.update(
         updated,
-        **schedule,
+        publish_at=body.publish_at,
+        unpublish_at=body.unpublish_at,
         preview_epoch=page.preview_epoch + body.revoke_previews,
         status=page_status(updated, body.publish_at),
     )
+    ctx.changes.event(scheduled, "page.unpublished" if is_unpublished_now else None)
     _enqueue_publication_if_due(ctx, scheduled)
     return PageOut.of(scheduled)
 
@@ -161,7 +162,7 @@ def publish_page(
         else site_trees.existing_revision(page, body.revision_id)
     )
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
-    published = PagePublisher(trees, page, ctx.now).publish_now(revision)
+    published = ctx.changes.event(PagePublisher(trees, page, ctx.now).publish_now(revision))
     trees.add_changes_to_unit_of_work()
     return PageOut.of(published)
 

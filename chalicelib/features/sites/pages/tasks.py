@@ -63,10 +63,11 @@ def run_schedule(message: dict[str, Any]) -> None:
         event, updated = _apply_schedule_and_name_event(PagePublisher(trees, page, changes.now), page)
         trees.add_changes_to_unit_of_work()
         if updated is page:  # It is published or unpublished already.
-            changes.bump_version(page, **_cleared_due_schedule_fields(page, page.scheduled_task.at))
+            changes.update(page, touch=True, **_cleared_due_schedule_fields(page, page.scheduled_task.at))
             changes.commit()
         else:
-            outbox.commit(changes, event, Origin.system(SCHEDULE_TASK))
+            changes.event(updated, event)
+            outbox.commit(changes, Origin.system(SCHEDULE_TASK))
     except Problem as problem:
         if problem.status >= _MIN_SERVER_ERROR:
             raise
@@ -199,7 +200,8 @@ def _unpublish_below_deleted_parent(site_id: str, page_id: str) -> None:
     trees.changes.update(hydrated_page or page, **remove_from_published_tree_and_build_fields(trees, page))
     trees.add_changes_to_unit_of_work()
     if hydrated_page and page.published_revision_id:
-        outbox.commit(trees.changes, "page.unpublished", Origin.system(PageRemoval.task))
+        trees.changes.event(hydrated_page, "page.unpublished")
+        outbox.commit(trees.changes, Origin.system(PageRemoval.task))
     else:
         trees.changes.commit()
 

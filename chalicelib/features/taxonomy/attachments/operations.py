@@ -125,7 +125,7 @@ def attach_taxonomy_node(
     )
     ctx.changes.add_write(entity_item_add_attachment_if_unchanged_write(attachment, entity_item))
     ctx.changes.update_untracked(node, attachment_count=node.attachment_count + 1)
-    return AttachmentOut.of(attachment)
+    return AttachmentOut.of(ctx.changes.event(attachment))
 
 
 @routes.get(
@@ -156,6 +156,7 @@ def detach_taxonomy_node(ctx: Context, node: TaxonomyNode, attachment: TaxonomyA
     """
     _require_visible_attachment_of_node(ctx, node, attachment)
     ctx.changes.delete(attachment)
+    ctx.changes.event(attachment)
     ctx.changes.add_write(entity_item_discard_attachment_write(attachment))
     ctx.changes.update_untracked(node, attachment_count=node.attachment_count - 1)
 

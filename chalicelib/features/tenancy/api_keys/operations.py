@@ -58,7 +58,7 @@ def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate)
         digests={api_key_format.digest_api_key(secret): None},
         grantor_ids=key_creation.mark_issuance_and_merge_grantor_ids(ctx, issuer),
     )
-    ctx.changes.create(key)
+    ctx.changes.event(ctx.changes.create(key))
     return ApiKeyOut.of(key, key=secret)
 
 
@@ -91,9 +91,8 @@ def revoke_api_key(ctx: Context, api_key: ApiKey) -> None:
     """
     if not api_key.revoked_at:
         plan = plan_dependent_key_revocation(api_key)
-        ctx.changes.update(
-            api_key.replace(revoked_keys=plan.revoked_key_summaries), **api_key.revocation_fields(ctx.now)
-        )
+        revoked = api_key.replace(revoked_keys=plan.revoked_key_summaries)
+        ctx.changes.event(ctx.changes.update(revoked, **api_key.revocation_fields(ctx.now)))
         plan.add_revocations_and_return_count(ctx.changes)
 
 
@@ -130,7 +129,7 @@ def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKe
     rotated = ctx.changes.update(
         api_key, digests=digests, hint=api_key_format.last_characters_hint(secret), grantor_ids=grantor_ids
     )
-    return ApiKeyOut.of(rotated, key=secret)
+    return ApiKeyOut.of(ctx.changes.event(rotated), key=secret)
 
 
 def _authorize_rotation_and_extend_grantor_ids(ctx: Context, rotated_key: ApiKey) -> list[str] | None:

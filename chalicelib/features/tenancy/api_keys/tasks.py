@@ -45,6 +45,6 @@ def _revoke_key_and_dependents(job: KeyRevocation, key_id: str) -> None:
         return
     changes, plan, cause = UnitOfWork(now()), plan_dependent_key_revocation(key), job.reasons[key_id]
     revoked = key.revocation_fields(changes.now, cause["reason"], cause["id"])
-    changes.update(key.replace(revoked_keys=plan.revoked_key_summaries), **revoked)
+    changes.event(changes.update(key.replace(revoked_keys=plan.revoked_key_summaries), **revoked))
     plan.add_revocations_and_return_count(changes)
-    outbox.commit(changes, "organization.api_key.revoked", Origin.system(KeyRevocation.task))
+    outbox.commit(changes, Origin.system(KeyRevocation.task))

@@ -89,7 +89,8 @@ def unsubscribe(
     (RFC 8058). A token that the service did not sign is `not_found`.
     """
     if not subscription.is_suppressed:
-        ctx.changes.create(EmailSuppression(**ctx.new_id_and_time_fields(), address_hash=subscription.address_hash))
+        suppression = EmailSuppression(**ctx.new_id_and_time_fields(), address_hash=subscription.address_hash)
+        ctx.changes.event(ctx.changes.create(suppression))
     return _build_subscription_page_or_json(ctx, unsubscribed=True)
 
 

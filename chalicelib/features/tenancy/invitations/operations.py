@@ -156,7 +156,7 @@ def revoke_invitation(ctx: Context, invitation: Invitation) -> None:
     if invitation.status == "revoked":
         return
     _reject_unless_pending(invitation)
-    ctx.changes.event = f"{invitation.kind}.revoked"
+    ctx.changes.event(invitation, f"{invitation.kind}.revoked")
     ctx.changes.update(invitation, **closing_fields("revoked"))
 
 
@@ -181,7 +181,6 @@ def resend_invitation(ctx: Context, invitation: Invitation) -> InvitationOut:
     _reject_unless_pending(invitation)
     _require_caller_and_inviter_can_grant(ctx, invitation)
     reject_resend_too_soon(invitation, ctx.now)
-    ctx.changes.event = f"{invitation.kind}.resent"
     return resend(ctx, invitation)
 
 

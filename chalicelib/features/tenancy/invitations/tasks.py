@@ -34,9 +34,9 @@ def expire_invitation(message: dict[str, Any]) -> None:
     invitation = tasks.load_record_or_none(Invitation, message)
     if invitation and invitation.outcome is None and invitation.status == "expired":
         changes = UnitOfWork(now())
+        changes.event(invitation, f"{invitation.kind}.expired", before=invitation.replace(outcome="pending"))
         changes.update(invitation, **closing_fields("expired"))
-        changes.set_diff_base(invitation.replace(outcome="pending"))
-        outbox.commit(changes, f"{invitation.kind}.expired", Origin.system(_EXPIRE_TASK))
+        outbox.commit(changes, Origin.system(_EXPIRE_TASK))
 
 
 @task(InvitationMail.task)

@@ -38,25 +38,22 @@ def create_membership(
         previous = item.get("below_at")
         timestamp = max(member.created_at, after(previous, seconds=0.001)) if previous else member.created_at
         ctx.changes.update_untracked(ancestor_membership, descendant_joined_at=timestamp)
-    if ancestor_memberships.expired_membership:
-        return ctx.changes.replace_expired_record(
-            membership_type.from_item(ancestor_memberships.expired_membership), member
-        )
-    return ctx.changes.create(member)
+    expired_item = ancestor_memberships.expired_membership
+    return ctx.changes.create(member, replaces=membership_type.from_item(expired_item) if expired_item else None)
 
 
 def grant_role_to_path_user(
     ctx: Context, membership_type: type[MemberT], member: MemberT | None, role: Role, **container_ids: str
 ) -> MemberT:
     """Give the user named by the path a role in a container. A user without a membership there becomes a member."""
-    if member and member.role == role:
-        return member
-    reject_ungrantable_role(role, ctx.max_grantable_role)
     if member:
+        ctx.changes.event(member)
+        if member.role != role:
+            reject_ungrantable_role(role, ctx.max_grantable_role)
         return ctx.changes.update(member, role=role.value)
-    ctx.changes.event = f"{membership_type.kind}.added"
+    reject_ungrantable_role(role, ctx.max_grantable_role)
     nearest = [*ctx.access.subject_membership.memberships.values()][-1]
-    return create_membership(
+    new_member = create_membership(
         ctx,
         membership_type,
         ContainerMember.from_item(nearest),
@@ -64,3 +61,4 @@ def grant_role_to_path_user(
         ctx.access.subject_membership,
         **container_ids,
     )
+    return ctx.changes.event(new_member, f"{membership_type.kind}.added")

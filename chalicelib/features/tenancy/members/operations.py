@@ -76,6 +76,7 @@ def update_organization_member(
     reject_ungrantable_role(body.role, ctx.max_grantable_role)
     plan = transfer_retained_keys_or_plan_revocation(ctx, member, query, "member_demoted", body.role)
     updated = ctx.changes.update(member.replace(revoked_keys=plan.revoked_key_summaries), role=body.role.value)
+    ctx.changes.event(updated)
     plan.add_revocations_and_return_count(ctx.changes)
     notify_member(ctx, organization, member, "role_changed", body.role.value)
     return create_member_presenter(ctx)(updated)
@@ -146,6 +147,7 @@ def transfer_ownership(ctx: Context, organization: Organization, body: Ownership
         raise ValidationProblem(
             [FieldError("/newOwnerId", "not_a_member", "This user is not a member of the organization.")]
         )
+    ctx.changes.event(organization)
     transferred = ctx.changes.update(organization, owner_id=successor.user_id, counts_toward_quota=True)
     ctx.changes.update(owner, role=Role.ADMIN.value)
     ctx.changes.update(successor, role=Role.OWNER.value)

@@ -93,13 +93,13 @@ def _load_current_inviter_membership_ids(marker: RevocationMarker, dependent_ite
 def _revoke_or_remove(record: Entity) -> None:
     changes = UnitOfWork(now())
     if isinstance(record, Invitation):
-        event = f"{record.kind}.revoked"
+        changes.event(record, f"{record.kind}.revoked")
         changes.update(record, **closing_fields("revoked"))
     else:
-        event = f"{record.kind}.removed"
+        changes.event(record, f"{record.kind}.removed")
         changes.delete(record, grants_no_access=True)
     try:
-        outbox.commit(changes, event, Origin.system(RevocationMarker.task))
+        outbox.commit(changes, Origin.system(RevocationMarker.task))
     except ConcurrentModification:
         return  # The index lags. The next run looks again.
 

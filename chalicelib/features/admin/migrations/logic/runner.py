@@ -82,7 +82,7 @@ def _acquire_lease(lease: MigrationLease | None) -> MigrationLease:
     changes, holder, expires_at = UnitOfWork(timestamp), str(uuid4()), after(timestamp, seconds=_LEASE_SECONDS)
     new = MigrationLease(id="lease", created_at=timestamp, updated_at=timestamp, holder=holder, expires_at=expires_at)
     try:
-        acquired = changes.bump_version(lease, holder=holder, expires_at=expires_at) if lease else changes.create(new)
+        acquired = changes.update(lease, holder=holder, expires_at=expires_at) if lease else changes.create(new)
         changes.commit()
     except ConcurrentModification:
         raise _LeaseHeld("Another runner has just started to apply migrations.") from None
@@ -111,7 +111,7 @@ class _Runner:
     def release_lease(self) -> None:
         """Release the lease, so that the next runner can start at once."""
         changes = UnitOfWork(now())
-        changes.bump_version(self.lease, holder=None)
+        changes.update(self.lease, holder=None)
         with suppress(ConcurrentModification):  # The lease expired, and another runner has it.
             changes.commit()
 
@@ -164,12 +164,12 @@ class _Runner:
             "duration_ms": round((time.monotonic() - started_at_monotonic) * 1000),
         }
         if record:
-            stored = changes.bump_version(record, **fields)
+            stored = changes.update(record, touch=True, **fields)
         else:
             stored = changes.create(
                 MigrationRecord(id=migration.id, created_at=timestamp, updated_at=timestamp, **fields)
             )
-        lease = changes.bump_version(self.lease, expires_at=after(timestamp, seconds=_LEASE_SECONDS))
+        lease = changes.update(self.lease, touch=True, expires_at=after(timestamp, seconds=_LEASE_SECONDS))
         changes.commit()
         self.lease = lease
         return stored

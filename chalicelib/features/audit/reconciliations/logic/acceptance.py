@@ -47,7 +47,8 @@ def accept(reader: LogReader, suspect: Suspect) -> Event:
         )
     else:
         record = _read_acceptable_record(reader, key)
-        record = changes.authenticate(record, _next_version(reader, record))
+        version = _next_version(reader, record)
+        record = changes.update(record, accepts_stored_item=True, version=version, updated_at=changes.now)
         event_type, name, data = ACCEPTANCE_EVENT, record.audit_log_label, _public_fields(record)
     event = Event(
         id=new_id(changes.now),

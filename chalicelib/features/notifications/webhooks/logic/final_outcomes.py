@@ -95,7 +95,8 @@ def _disable_webhook_and_delete_job(job: DisableJob, webhook: Webhook) -> None:
     if settings().mail_from:
         jobs.create_and_enqueue_after_commit(changes, DisabledNotice.create(disabled, changes.now))
     changes.delete(job)
-    outbox.commit(changes, DISABLED_EVENT, Origin.system(DisableJob.task))
+    changes.event(disabled)
+    outbox.commit(changes, Origin.system(DisableJob.task))
 
 
 def commit_exhaustion_entry(message: dict[str, Any]) -> None:
@@ -112,7 +113,6 @@ def commit_exhaustion_entry(message: dict[str, Any]) -> None:
         return
     before, failed = job.deliveries_around_failure(WebhookDelivery.from_item(item))
     changes = UnitOfWork(now())
-    changes.set_event_subject_if_unset(failed)
-    changes.set_diff_base(before)
+    changes.event(failed, before=before)
     changes.delete(job)
-    outbox.commit(changes, EXHAUSTED_EVENT, Origin.system(ExhaustionJob.task))
+    outbox.commit(changes, Origin.system(ExhaustionJob.task))

@@ -28,7 +28,8 @@ def put_menu(ctx: Context, site: Site, menu_id: str, menu: Menu | None, body: Me
         updated.replace(page_paths=page_paths, ancestor_page_ids=pages.ancestor_ids(updated.page_ids)),
     )
     if menu is None:
-        return ctx.changes.create(updated)
+        return ctx.changes.event(ctx.changes.create(updated))
     if json_equal(current.outline, outline) and current.name == body.name:
         return current
+    ctx.changes.event(current)
     return ctx.changes.update(current, name=body.name, outline=outline, ancestor_page_ids=updated.ancestor_page_ids)

@@ -104,6 +104,7 @@ def create_page(ctx: Context, site: Site, body: PageCreate, site_trees: SiteTree
             draft_home_id=trees.tree_state_with_changes(DRAFT_TREE).home_page_id,
         )
     )
+    ctx.changes.event(page)
     _store_draft_as_revision(ctx, page)
     trees.slug_index(DRAFT_TREE).add(page.draft_position_item)
     trees.add_to_child_counts(body.parent_id, child_count=1)
@@ -136,7 +137,7 @@ def restore_revision(ctx: Context, site: Site, page: Page, revision: Revision, s
         trees, page, revision
     ):
         revision_fields |= {"parent_id": page.parent_id, "slug": page.slug}
-    restored = revise_draft(ctx, trees, page, revision_fields, restored_from=revision.id)
+    restored = ctx.changes.event(revise_draft(ctx, trees, page, revision_fields, restored_from=revision.id))
     trees.add_changes_to_unit_of_work()
     return restored
 
@@ -239,8 +240,7 @@ def _set_home_of_trees_and_site(trees: SiteTreesUnitOfWork, site: Site, page: Pa
     )
     if page.published_revision_id:
         set_published_home(trees, page, page.published_revision_id)
-    trees.changes.set_event_subject_if_unset(page)
-    home = trees.changes.bump_version(page, draft_home_id=page.id)
+    home = trees.changes.update(page, touch=True, draft_home_id=page.id)
     trees.changes.update_untracked(site, home_page_id=page.id)
     return home
 
@@ -292,6 +292,7 @@ def delete_page(ctx: Context, site: Site, page: Page, site_trees: SiteTrees, *, 
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
     remove_from_trees(trees, page, ctx.now)
     ctx.changes.delete(page)
+    ctx.changes.event(page)
     if site.home_page_id == page.id:
         ctx.changes.update_untracked(site, home_page_id=None)
     trees.add_changes_to_unit_of_work()

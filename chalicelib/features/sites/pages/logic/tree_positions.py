@@ -163,7 +163,7 @@ class SiteTreesUnitOfWork:
 
     def set_fields(self, tree_name: TreeName, **fields: Any) -> None:
         """Set fields of a tree's state."""
-        self._current[tree_name] = self.changes.bump_version(self._current[tree_name], **fields)
+        self._current[tree_name] = self.changes.update(self._current[tree_name], touch=True, **fields)
 
     def find_page_with_changes(self, page_id: str | None) -> Page | None:
         """Return a page with the changes so far, read if necessary; None if it does not exist."""
@@ -209,7 +209,7 @@ class SiteTreesUnitOfWork:
 
     def _change_content_id(self, state: SiteTree) -> None:
         # The version is kept if possible, so that concurrent publications do not conflict.
-        change = self.changes.update_untracked if state is self._original[PUBLISHED_TREE] else self.changes.bump_version
+        change = self.changes.update_untracked if state is self._original[PUBLISHED_TREE] else self.changes.update
         self._current[PUBLISHED_TREE] = change(state, content_id=new_id(self.changes.now))
 
 

@@ -60,7 +60,7 @@ def add_redirect(ctx: Context, site: Site, fields: dict[str, Any], target_items:
     )
     RedirectChainCheck(ctx, target_items, redirect).reject_loop_now_and_at_commit()
     _outdate_sitemap_if_affected(ctx, redirect)
-    return ctx.changes.create(redirect)
+    return ctx.changes.event(ctx.changes.create(redirect))
 
 
 def change_redirect(
@@ -78,6 +78,7 @@ def change_redirect(
     fields["to_path"] = target_without_own_host(ctx, site, body.to_path)
     stored = redirect if redirect.origin == "manual" else remove_former_page_position(ctx, redirect)
     updated = ctx.changes.update(stored, **{**fields, **_MANUAL_FIELDS})
+    ctx.changes.event(updated, before=redirect)
     if _routing_values(updated) != _routing_values(stored):
         RedirectChainCheck(ctx, target_items, updated, redirect).reject_loop_now_and_at_commit()
     _outdate_sitemap_if_affected(ctx, stored, updated)
@@ -90,6 +91,7 @@ def remove_redirect(ctx: Context, redirect: ResolvedRedirect) -> None:
         remove_former_page_position(ctx, redirect)
     _outdate_sitemap_if_affected(ctx, redirect)
     ctx.changes.delete(redirect)
+    ctx.changes.event(redirect)
 
 
 def _outdate_sitemap_if_affected(ctx: Context, *versions: Redirect) -> None:
@@ -111,7 +113,6 @@ def remove_former_page_position(ctx: Context, redirect: ResolvedRedirect) -> Res
     slug_index.remove_former_position(str(redirect.page_id), redirect.former_parent_id, str(redirect.former_slug))
     for write in slug_index.build_writes():
         ctx.changes.add_write(write)
-    ctx.changes.set_diff_base(redirect)
     return redirect.replace(to_path=None)
 
 

@@ -96,7 +96,7 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate, prefetched: 
         tree_version=tree.version if tree else 1,
         ancestors=ancestors,
     )
-    ctx.changes.create(node)
+    ctx.changes.event(ctx.changes.create(node))
     _add_to_slug_index(ctx, prefetched, node)
     updates = _AncestorUpdates(ctx.changes)
     updates.raise_parent_count_and_heights(ancestors, 1, 0, position)
@@ -133,6 +133,7 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch, prefetched: T
     elif parent:
         updates.set_fields(parent, last_position=max(parent.last_position, fields["position"]))
     last_position = tree.last_position if parent else max(tree.last_position, fields["position"])
+    ctx.changes.event(node)
     if is_moved or is_renamed:
         updated = ctx.changes.update(node, **fields, tree_version=tree.version + 1)
         ctx.changes.update(tree, moved=tree.recent_move_versions_after_moving([node.id]), last_position=last_position)
@@ -160,6 +161,7 @@ def delete_node(ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | Non
             raise _not_empty_problem(node, visible_attachments)
     updates = _AncestorUpdates(ctx.changes)
     updates.lower_child_count(_parent(node), 1)
+    ctx.changes.event(node)
     if is_empty:
         delete_leaf(ctx.changes, node)
     else:
@@ -173,7 +175,7 @@ def _hide_node_and_start_removal(
     """Hide a node, reparent its children if that is the strategy, and start the removal of the remaining subtree."""
     tree_version = tree.version + 1
     is_reparenting = strategy == "reparent"
-    counts = {"child_count": 0} if is_reparenting else {}
+    counts: dict[str, Any] = {"child_count": 0} if is_reparenting else {}
     ctx.changes.update(node, listed=None, sibling_list=None, tree_version=tree_version, **counts)
     children = _reparent_children(ctx, node, updates, tree_version) if is_reparenting else []
     root_positions = [child.position for child in children if child.parent_id is None]
@@ -208,7 +210,7 @@ def _reparent_children(
         items = scan_tree_for_children(taxonomy_tree_partition(node.platform_id), node.id)
     if len(items) != node.child_count:
         raise ConcurrentModification  # A child was added or removed concurrently.
-    fields = {
+    fields: dict[str, Any] = {
         "parent_id": node.parent_id,
         "sibling_list": node.parent_id or ROOT_TERMS_LIST,
         "tree_version": tree_version,

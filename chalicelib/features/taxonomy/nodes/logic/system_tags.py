@@ -73,10 +73,8 @@ def _add_tags_to_unit_of_work(
     else:
         ctx.changes.create(Taxonomy(**ctx.new_id_and_time_fields(), **platform.ids_by_parameter, **fields))
     before, after = (_node_outputs(each) for each in (existing_tags, tags))
-    ctx.changes.set_event_subject_to_record_set(
-        SystemTagSet.from_container_and_records(platform, before),
-        SystemTagSet.from_container_and_records(ctx.changes.bump_version_if_anything_changes(platform), after),
-    )
+    create_set = SystemTagSet.from_container_and_records
+    ctx.changes.event(create_set(ctx.changes.update(platform, touch=True), after), before=create_set(platform, before))
 
 
 def _reject_taken_slugs(slugs: list[str], taken_slugs: list[str]) -> None:

@@ -56,6 +56,6 @@ def mark_issuance_and_merge_grantor_ids(
 
     The transaction fails if the issuer is revoked concurrently. `earlier_grantor_ids`: the key's grantors so far.
     """
-    ctx.changes.set_version_fields_unconditionally(issuer, last_key_issuance_id=new_id(ctx.now))
+    ctx.changes.update_untracked(issuer, is_unconditional=True, last_key_issuance_id=new_id(ctx.now))
     issuer_ids = [issuer.user_id] if isinstance(issuer, Member) else [*(issuer.grantor_ids or ()), issuer.id]
     return [*dict.fromkeys([*(earlier_grantor_ids or ()), *issuer_ids])]

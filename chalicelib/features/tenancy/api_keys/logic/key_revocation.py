@@ -58,8 +58,7 @@ class KeyRevocationPlan:
         keys = [ApiKey.make_item_key(organization_id=self.organization_id, id=key["id"]) for key in self.keys]
         for key in map(ApiKey.from_item, table.get_all(keys).values()):
             others = [each for each in key.grantor_ids or () if each != former_grantor_id]
-            # The log entry is about the member.
-            changes.bump_version(key, grantor_ids=[*dict.fromkeys([*others, *new_grantor_ids])])
+            changes.update(key, touch=True, grantor_ids=[*dict.fromkeys([*others, *new_grantor_ids])])
 
     def _enqueue_remaining_revocations(
         self, changes: UnitOfWork, listed_revocation_item: Item | None, reasons: dict[str, Any]

@@ -16,8 +16,7 @@ from chalicelib.kernel.permissions.access_epochs import organization_partition
 def record_decision(ctx: Context, resolved: ResolvedInvitation, user: User, decision: Decision) -> ResolvedInvitation:
     """Record a user's decision about a pending invitation, and return the invitation with its new state."""
     outcome, invitation, member = DECISION_OUTCOMES[decision], resolved.invitation, resolved.member
-    ctx.changes.event = f"{invitation.kind}.{outcome}"
-    ctx.changes.set_event_subject_if_unset(invitation)
+    ctx.changes.event(invitation, f"{invitation.kind}.{outcome}")
     # A concurrent request may remove or demote the inviter.
     ctx.add_access_not_revoked_conditions(
         organization_partition(invitation.organization_id), resolved.items, resolved.deciding_records_by_epoch_subject

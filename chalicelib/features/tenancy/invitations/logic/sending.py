@@ -68,7 +68,7 @@ def create_invitation_and_enqueue_mail(
             container_ids["organization_id"], record_fields["id"], 1, body.expires_in_days, ctx.now, mailed=mailed
         ),
     )
-    return enqueue_mail_and_build_output(ctx, ctx.changes.create(invitation))
+    return enqueue_mail_and_build_output(ctx, ctx.changes.event(ctx.changes.create(invitation)))
 
 
 def resend(ctx: Context, invitation: Invitation) -> InvitationOut:
@@ -82,6 +82,7 @@ def resend(ctx: Context, invitation: Invitation) -> InvitationOut:
         ctx.now,
         mailed=mailed,
     )
+    ctx.changes.event(invitation, f"{invitation.kind}.resent")
     return enqueue_mail_and_build_output(ctx, ctx.changes.update(invitation, **send_fields))
 
 

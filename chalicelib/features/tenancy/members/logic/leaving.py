@@ -33,6 +33,7 @@ def delete_member_and_dependents(
     them access at once, and its task removes the rest.
     """
     ctx.changes.delete(member)
+    ctx.changes.event(member)
     capacity = _MAX_DEPENDENTS_PER_TRANSACTION - (
         key_revocation.add_revocations_and_return_count(ctx.changes) if key_revocation else 0
     )
