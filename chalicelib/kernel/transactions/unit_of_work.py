@@ -35,9 +35,9 @@ _PAUSE_SECONDS: Final = 0.02
 
 @dataclass
 class UnitOfWork:
-    """Changes of records. Nothing is written before `commit`.
+    """Changes of records, and the event that their log entry records. Nothing is written before `commit`.
 
-    `chains`: the chains of the log that were read with the authorization.
+    There are five writes: `create`, `update`, `delete`, `upsert` and `update_untracked`. `chains`: the chains of the log that were read with the authorization.
     """
 
     now: str
