@@ -72,6 +72,7 @@ def render_page(mutants: list[Mutant], results: Mapping[str, Any]) -> str:
             *_render_scores(mutants, verdicts, before),
             "",
             "## Survivors\n",
+            "Survivors in code that has changed since the measurement are left out.\n",
             *_render_survivors(mutants, verdicts),
             "",
         )
@@ -124,7 +125,7 @@ def _score(counts: Counter[str]) -> str:
 def _render_survivors(mutants: list[Mutant], verdicts: list[str]) -> list[str]:
     by_path: dict[str, list[str]] = defaultdict(list)
     for mutant, verdict in zip(mutants, verdicts, strict=True):
-        if verdict in ("survived", "outlived"):
+        if verdict in ("survived", "outlived") and place_or_none(mutant):
             before, after = ("\n".join(lines).strip() for lines in (mutant.before, mutant.after))
             where = f"`{mutant.function}`" if mutant.function else "the module"
             by_path[mutant.path].append(f"{where}, {mutant.operator}:\n\n{_diff(before, after)}")

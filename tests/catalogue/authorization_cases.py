@@ -11,7 +11,7 @@ from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.identity import api_key_format
-from chalicelib.kernel.operations.access_rules import InBody, OwnerRestores, RequireRole, RoleInDescendant
+from chalicelib.kernel.operations.access_rules import ContainerReference, OwnerRestores, RequireRole, RoleInDescendant
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import scope_areas
@@ -116,7 +116,8 @@ def _remove_members(tenant: TenantFixture, _operation: Operation) -> None:
 def _last_record_parameter(operation: Operation) -> str | None:
     """Return the last path parameter that names a record, other than the container or the record that leads to it."""
     rule = _rule_or_none(operation)
-    container_parameter = rule.container_or_record_parameter if rule and not isinstance(rule.location, InBody) else None
+    is_container_in_path = rule is not None and rule.location is not ContainerReference.BODY_ID
+    container_parameter = rule.container_or_record_parameter if rule and is_container_in_path else None
     names = [name for name in operation.path_parameter_names if name != container_parameter]
     return names[-1] if names else None
 

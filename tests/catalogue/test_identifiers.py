@@ -14,7 +14,7 @@ from local.paths import ROOT
 
 BANNED_WORDS: Final = {
     "afresh": "is_new, replaces",
-    "also": "extra_keys, prefetch",
+    "also": "extra_keys, companion_keys",
     "begun": "started, new_record_fields",
     "beside": "extra_keys, metadata",
     "judged": "verify, validate",

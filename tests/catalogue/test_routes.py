@@ -8,7 +8,7 @@ from typing import Final
 
 from chalicelib.entrypoints.catalogue import FEATURES, all_operations
 from chalicelib.entrypoints.route_hints import hints_by_path
-from chalicelib.kernel.operations.access_rules import Caller, InBody, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, ContainerReference, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import GENERAL_SCOPES, Role, all_scopes, scopes_allow
 from chalicelib.kernel.permissions.scope_areas import scope_areas
@@ -58,7 +58,7 @@ def test_every_operation_takes_every_parameter_of_its_path():
     def used_parameters(operation: Operation) -> set[str]:
         records = {record.parameter for record in operation.record_types_by_parameter.values()}
         rule, own = operation.access, {*records, *operation.text_path_parameters}
-        if isinstance(rule, RequireRole) and not isinstance(rule.location, InBody):
+        if isinstance(rule, RequireRole) and rule.location is not ContainerReference.BODY_ID:
             own.add(rule.container_or_record_parameter)
         return own
 

@@ -12,10 +12,9 @@ from chalicelib.entrypoints.openapi.examples import example_for_schema, example_
 from chalicelib.kernel.http.fields import Name, Slug, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 from chalicelib.kernel.operations.access_rules import (
-    BY_ID,
-    BySlug,
     Caller,
     ContainerLocation,
+    ContainerReference,
     RequireRecordToken,
     RequireRole,
 )
@@ -89,7 +88,7 @@ class PlantsQuery(ListQuery):
     year: int
 
 
-def require_garden_role(role: Role, location: ContainerLocation = BY_ID) -> RequireRole:
+def require_garden_role(role: Role, location: ContainerLocation = ContainerReference.PATH_ID) -> RequireRole:
     return RequireRole(Garden, role, location)
 
 
@@ -236,7 +235,7 @@ def test_an_operation_that_may_redirect_documents_304_and_301():
         """Get a garden by its slug."""
         raise NotImplementedError(garden)
 
-    access = require_garden_role(Role.MEMBER, BySlug())
+    access = require_garden_role(Role.MEMBER, ContainerReference.PATH_SLUG)
     operation, document = document_operation(get_garden, "get", "/gardens/by-slug/{slug}", access)
     header_names = {"API-Version", "ETag", "Ignored-Parameters", "Preference-Applied"}
     header_names |= {"RateLimit", "RateLimit-Policy", "X-Request-Id"}

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.http.models import Patch
-from chalicelib.kernel.operations.access_rules import InBody, OperatorsToo, RequireRole
+from chalicelib.kernel.operations.access_rules import ContainerReference, OperatorsToo, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 
 Predicate = Callable[[Operation], object]
@@ -74,7 +74,9 @@ def request_rule_of(operation: Operation) -> Hashable:
 def body_rule_of(operation: Operation) -> Hashable:
     """Return the parts of an operation's declaration that decide how its body is read."""
     is_patch = operation.body_model is not None and issubclass(operation.body_model, Patch)
-    has_container_in_body = isinstance(operation.access, RequireRole) and isinstance(operation.access.location, InBody)
+    has_container_in_body = (
+        isinstance(operation.access, RequireRole) and operation.access.location is ContainerReference.BODY_ID
+    )
     return operation.method, operation.body_model is None, is_patch, operation.accepts_form, has_container_in_body
 
 

@@ -4,7 +4,7 @@ import json
 from typing import Final
 
 from chalicelib.kernel.http.forms import URL_ENCODED
-from chalicelib.kernel.operations.access_rules import InBody, RequireRole
+from chalicelib.kernel.operations.access_rules import ContainerReference, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
@@ -28,7 +28,7 @@ ENCODINGS: Final = ("utf-16", "utf-32", "utf-7", "utf-8-sig")
 
 
 def has_container_in_body(operation: Operation) -> bool:
-    return isinstance(operation.access, RequireRole) and isinstance(operation.access.location, InBody)
+    return isinstance(operation.access, RequireRole) and operation.access.location is ContainerReference.BODY_ID
 
 
 @parametrize_representatives(body_rule_of, takes_a_body)

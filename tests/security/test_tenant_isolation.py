@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import Any, Final
 
-from chalicelib.kernel.operations.access_rules import InBody, RequireRole
+from chalicelib.kernel.operations.access_rules import ContainerReference, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from tests.catalogue.conftest import RestoreTenant
@@ -72,7 +72,7 @@ def test_foreign_container_is_indistinguishable_from_a_missing_one(operation, te
         is_denied = caller is tenant.people.operator and foreign.status == 403
         assert foreign.status_and_code == "404 not_found" or is_denied
         assert comparable(foreign) == comparable(missing) == comparable(repeated)
-        if not isinstance(rule.location, InBody):
+        if rule.location is not ContainerReference.BODY_ID:
             assert malformed.comparable_problem == missing.comparable_problem
         elif not is_denied:
             assert malformed.errors == {f"/{rule.container_id_body_field}": "malformed"}

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Literal
 from chalicelib.features.platforms.models.color_contrast import contrast_warnings
 from chalicelib.features.platforms.models.schemas import HomePatch, NavigationPatch, PlatformOut, ThemePatch
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.kernel.operations.access_rules import BY_ID, ContainerLocation, RequireRole
+from chalicelib.kernel.operations.access_rules import ContainerLocation, ContainerReference, RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Container, Entity
 from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
@@ -108,7 +108,7 @@ class Platform(Container):
 
 
 def require_platform_role(
-    role: Role | None, location: ContainerLocation = BY_ID, *, if_published: bool = False
+    role: Role | None, location: ContainerLocation = ContainerReference.PATH_ID, *, if_published: bool = False
 ) -> RequireRole:
     """Return the access rule that requires a role at the platform in the request."""
     return RequireRole(Platform, role, location, if_published=if_published)

@@ -31,7 +31,7 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.purges.entities import delete_container_and_queue_purge
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context, Records
-from chalicelib.kernel.operations.access_rules import Caller, InBody, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, ContainerReference, RequireRole
 from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
@@ -78,7 +78,7 @@ def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[PlatformSumm
 
 @routes.post(
     "/platforms",
-    access=RequireRole(Organization, Role.ADMIN, InBody()),
+    access=RequireRole(Organization, Role.ADMIN, ContainerReference.BODY_ID),
     scope="platforms:write",
     emits="platform.created",
     grants_access=True,

@@ -12,7 +12,7 @@ from chalicelib.features.tenancy.models.organizations import (
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.access_rules import BySlug, Caller, OwnerRestores
+from chalicelib.kernel.operations.access_rules import Caller, ContainerReference, OwnerRestores
 from chalicelib.kernel.operations.results import ListPage, Redirect
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -59,7 +59,7 @@ def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationO
 
 @routes.get(
     "/organizations/by-slug/{slug}",
-    access=require_organization_role(Role.MEMBER, location=BySlug()),
+    access=require_organization_role(Role.MEMBER, location=ContainerReference.PATH_SLUG),
     scope="organizations:read",
     emits=None,
 )

@@ -4,7 +4,7 @@
 2. `plan_reads` lists the items that decide about access, and those that the operation prefetches.
 3. `load` reads them. `load_containers` reads the ancestors of the container, if they were not known.
 4. `find_effective_role` determines the caller's role.
-5. `decide_in_container` decides whether the container is visible, and whether the role is sufficient.
+5. `decide` or `decide_in_container` decides whether the container is visible, and whether the role is sufficient.
 6. `hydrate` returns the records of the path.
 
 If the container is not visible, `perform_skipped_reads` makes this indistinguishable from a missing one.
@@ -27,9 +27,8 @@ from chalicelib.kernel.authorization.reads import (
     load_containers,
     plan_reads,
 )
-from chalicelib.kernel.authorization.targets import CallerWithCredential, resolve_target, subject_user_id
+from chalicelib.kernel.authorization.targets import UnverifiedCaller, resolve_target, subject_user_id
 from chalicelib.kernel.core.problems import Problem, not_found, unauthenticated
-from chalicelib.kernel.http import validation
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import (
     Anonymous,
@@ -39,7 +38,7 @@ from chalicelib.kernel.identity.auth import (
     verify_api_key,
 )
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.access_rules import Caller, InBody, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, ContainerReference, RequireRecordToken, RequireRole
 from chalicelib.kernel.operations.inputs import Prefetched, RequestInput
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.access_epochs import EVERYONE
@@ -107,7 +106,7 @@ class Access:
         return self.memberships.memberships.get(type(self.container)) if self.container else None
 
 
-def reject_principal_type(operation: Operation, caller: CallerWithCredential, ip: str) -> None:
+def reject_principal_type(operation: Operation, caller: UnverifiedCaller, ip: str) -> None:
     """Raise 401 or 403 if no caller of this type can perform the operation. An invalid API key is reported first."""
     rule = operation.access
     if operation.allows_anonymous and (operation.allows_api_keys or not isinstance(caller, UnverifiedApiKey)):
@@ -123,7 +122,7 @@ def reject_principal_type(operation: Operation, caller: CallerWithCredential, ip
         raise Problem("forbidden", "Only operators of the service can do this.")
 
 
-def authorize(request_input: RequestInput, caller: CallerWithCredential, extra_keys: Iterable[ItemKey]) -> Access:
+def authorize(request_input: RequestInput, caller: UnverifiedCaller, extra_keys: Iterable[ItemKey]) -> Access:
     """Return what the caller may access. `extra_keys`: further items to read in the same round trip.
 
     Raises Problem 401, 403 or 404. Containers that the caller cannot see are not found.
@@ -137,11 +136,11 @@ def authorize(request_input: RequestInput, caller: CallerWithCredential, extra_k
     loaded = load(plan)
     principal = _verified_principal(caller, loaded.items, request.ip)
     if isinstance(operation.access, RequireRole):
-        return _authorize_in_container(operation, operation.access, request, principal, plan, loaded)
+        return _authorize_in_container(request_input, plan, operation.access, principal, loaded)
     if token_subject and operation.record_types_by_parameter and token_subject not in request.parameters.values():
         raise not_found()
     decision = decide(operation, principal)
-    loaded, records = hydrate(operation, plan.target, loaded, MembershipView())
+    loaded, records = hydrate(plan, loaded, MembershipView())
     decision.raise_problem()
     access = Access(
         principal,
@@ -157,22 +156,21 @@ def authorize(request_input: RequestInput, caller: CallerWithCredential, extra_k
 
 
 def _authorize_in_container(
-    operation: Operation, rule: RequireRole, request: Request, principal: Principal, plan: ReadPlan, loaded: Loaded
+    request_input: RequestInput, plan: ReadPlan, rule: RequireRole, principal: Principal, loaded: Loaded
 ) -> Access:
     """Return what the caller may access in the container of a request."""
-    target = plan.target
-    if isinstance(rule.location, InBody) and target.container is None:
-        validation.validate_body(operation.body_model, request, None)  # This raises the error that explains why.
-    is_missing, subject_id = target.container not in loaded.items, subject_user_id(operation, request, loaded.records)
-    loaded = load_containers(rule, plan, loaded)
-    effective = find_effective_role(operation, rule, request, principal, subject_id, loaded)
-    decision = decide_in_container(operation, rule, request, principal, effective)
-    if not decision.is_visible:
-        perform_skipped_reads(operation, rule, request, principal, target, is_missing=is_missing)
+    if rule.location is ContainerReference.BODY_ID and plan.target.container is None:
+        request_input.validated_body(None)  # This raises the error that explains why.
+    is_missing = plan.target.container not in loaded.items
+    subject_id = subject_user_id(plan.operation, plan.request, loaded.record_items)
+    effective = find_effective_role(plan, rule, principal, subject_id, load_containers(plan, rule, loaded))
+    decision = decide_in_container(plan, rule, principal, effective)
+    if decision is None:
+        perform_skipped_reads(plan, rule, principal, is_missing=is_missing)
         raise not_found()
-    containers = (*effective.loaded.containers, *(effective.descendants if loaded.records else ()))
+    containers = (*effective.loaded.containers, *(effective.descendants if loaded.record_items else ()))
     subject_memberships = membership_view(subject_id, containers, effective.loaded.items)
-    loaded, records = hydrate(operation, target, effective.loaded, subject_memberships)
+    loaded, records = hydrate(plan, effective.loaded, subject_memberships)
     decision.raise_problem()
     *ancestors, container = loaded.containers
     return Access(
@@ -191,7 +189,7 @@ def _authorize_in_container(
     )
 
 
-def _verified_principal(caller: CallerWithCredential, items: Mapping[ItemKey, Item], ip: str) -> Principal:
+def _verified_principal(caller: UnverifiedCaller, items: Mapping[ItemKey, Item], ip: str) -> Principal:
     """Return the caller, after verifying an API key by the items at its keys. Raises Problem 401 or 403."""
     if not isinstance(caller, UnverifiedApiKey):
         return caller

@@ -2,34 +2,26 @@
 
 from chalicelib.kernel.authorization import ancestor_cache, descendants
 from chalicelib.kernel.authorization.memberships import membership_view_keys
+from chalicelib.kernel.authorization.reads import ReadPlan
 from chalicelib.kernel.authorization.targets import NIL_UUID, Target
-from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import Principal
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import OfRecord, RequireRole, RoleInDescendant
-from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage import table
 
 
-def perform_skipped_reads(
-    operation: Operation, rule: RequireRole, request: Request, principal: Principal, target: Target, *, is_missing: bool
-) -> None:
+def perform_skipped_reads(plan: ReadPlan, rule: RequireRole, principal: Principal, *, is_missing: bool) -> None:
     """Perform the reads that a container which is not found has saved: as many as for one that the caller sees.
 
     A missing container saves the reads of its ancestors and descendants. A container whose ancestors are cached saves
     the read of these. `is_missing`: whether the container does not exist.
     """
-    if target.container is None:
+    if plan.target.container is None:
         return
-    _read_nil_ancestors(rule, target, is_missing=is_missing)
-    is_for_all_descendants = not operation.record_types_by_parameter
-    if (
-        is_missing
-        and isinstance(rule.policy, RoleInDescendant)
-        and isinstance(principal, User)
-        and is_for_all_descendants
-    ):
-        descendants.perform_decoy_reads(rule.policy, request, principal.id)
+    _read_nil_ancestors(rule, plan.target, is_missing=is_missing)
+    considers_all_descendants = isinstance(principal, User) and not plan.operation.record_types_by_parameter
+    if is_missing and isinstance(rule.policy, RoleInDescendant) and considers_all_descendants:
+        descendants.perform_skipped_reads(plan, rule.policy, principal.id)
 
 
 def _read_nil_ancestors(rule: RequireRole, target: Target, *, is_missing: bool) -> None:

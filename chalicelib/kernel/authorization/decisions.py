@@ -1,9 +1,10 @@
-"""The fifth step of authorization: whether the caller sees the container, and may perform the operation."""
+"""Decides whether the caller sees the container of a request, and may perform the operation."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from chalicelib.kernel.authorization.effective_role import EffectiveRole
+from chalicelib.kernel.authorization.reads import ReadPlan
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
@@ -16,13 +17,12 @@ _RESTORE_ROLE: Final = Role.OWNER
 
 @dataclass(frozen=True)
 class Decision:
-    """What a caller may do. `is_visible`: whether the container is visible to them. Otherwise it is *not found*.
+    """What a caller may do who sees the container of the request, if there is one.
 
     `role`: the role by which they see it, None for what everybody sees. `problem`: why they cannot perform the
     operation, or None. It is reported only after missing records are.
     """
 
-    is_visible: bool
     role: Role | None = None
     problem: Problem | None = None
 
@@ -35,38 +35,37 @@ class Decision:
 def decide(operation: Operation, principal: Principal) -> Decision:
     """Return what a caller may do with an operation that does not belong to a container."""
     role = principal.role_from_scopes if isinstance(principal, ApiKeyPrincipal) else None
-    return Decision(is_visible=True, role=role, problem=_insufficient_scope_or_none(operation, principal))
+    return Decision(role, _insufficient_scope_or_none(operation, principal))
 
 
 def decide_in_container(
-    operation: Operation, rule: RequireRole, request: Request, principal: Principal, effective: EffectiveRole
-) -> Decision:
-    """Return what a caller with a role may do in the container of a request."""
-    if not effective.loaded.containers or _is_hidden(rule, request, effective):
-        return Decision(is_visible=False)
-    problem = _insufficient_scope_or_none(operation, principal)
+    plan: ReadPlan, rule: RequireRole, principal: Principal, effective: EffectiveRole
+) -> Decision | None:
+    """Return what a caller may do in the container of a request, or None if it is *not found* by them."""
+    if not effective.loaded.containers or _is_hidden(rule, plan.request, effective):
+        return None
+    problem = _insufficient_scope_or_none(plan.operation, principal)
     is_public = rule.if_published and effective.loaded.containers[-1].is_published
     # An API key without the scope reads published content like everybody.
     role = None if is_public and problem else effective.role
     if rule.if_published and role is None:
-        return Decision(is_visible=True)
+        return Decision()
     if not isinstance(principal, ApiKeyPrincipal):
         problem = _insufficient_role_or_none(rule, effective.role_for_rule)
-    return Decision(is_visible=True, role=role, problem=problem)
+    return Decision(role, problem)
 
 
 def _is_hidden(rule: RequireRole, request: Request, effective: EffectiveRole) -> bool:
     """Return whether the container is *not found* by a caller with this role."""
     *ancestors, container = effective.loaded.containers
-    is_restored = effective.role == _RESTORE_ROLE and _is_restore_request(rule, request)
+    is_restored = (
+        isinstance(rule.policy, OwnerRestores)
+        and effective.role == _RESTORE_ROLE
+        and rule.policy.matches(request.unvalidated_json_object_or_empty)
+    )
     if any(each.is_deleted for each in ancestors) or (container.is_deleted and not is_restored):
         return True
     return effective.role is None and rule.role is not None and not (rule.if_published and container.is_published)
-
-
-def _is_restore_request(rule: RequireRole, request: Request) -> bool:
-    """Return whether the body requests the restoration of a deleted container."""
-    return isinstance(rule.policy, OwnerRestores) and rule.policy.matches(request.unvalidated_json_object_or_empty)
 
 
 def _insufficient_role_or_none(rule: RequireRole, role: Role | None) -> Problem | None:

@@ -1,16 +1,14 @@
-"""The fourth step of authorization: the caller's role in the container, or in a descendant that a rule accepts."""
+"""Finds the caller's role in the container of a request, or in a descendant that a rule accepts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from chalicelib.kernel.authorization import descendants
 from chalicelib.kernel.authorization.memberships import MembershipView, membership_view, role_in_container
-from chalicelib.kernel.authorization.reads import Loaded
-from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.authorization.reads import Loaded, ReadPlan
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import OperatorsToo, RequireRole, RoleInDescendant
-from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role, expand_scopes
 from chalicelib.kernel.storage.entity import Container, Item, ItemKey
 
@@ -34,7 +32,7 @@ class EffectiveRole:
 
 
 def find_effective_role(
-    operation: Operation, rule: RequireRole, request: Request, principal: Principal, subject_id: str, loaded: Loaded
+    plan: ReadPlan, rule: RequireRole, principal: Principal, subject_id: str, loaded: Loaded
 ) -> EffectiveRole:
     """Return the caller's role. `subject_id`: the user whose memberships are needed, too, or an empty text.
 
@@ -42,24 +40,17 @@ def find_effective_role(
     """
     if not loaded.containers:
         return EffectiveRole(loaded)
-    own = _role_in_containers(rule, principal, loaded)
-    is_sufficient = _is_role_sufficient(own.role_for_rule, rule)
+    memberships = caller_membership_view(loaded.containers, principal, loaded.items)
+    role, role_for_rule = (memberships.roles.get(each) for each in (rule.container_type, rule.role_container_type))
+    own = EffectiveRole(loaded, memberships, role, role_for_rule)
+    is_sufficient = _is_role_sufficient(role_for_rule, rule)
     if isinstance(rule.policy, OperatorsToo) and not is_sufficient and _is_operator(principal):
         return replace(own, role=rule.role, role_for_rule=rule.role, is_operator_role=True)
     user_id = principal.id if isinstance(principal, User) and not is_sufficient else ""
     if not isinstance(rule.policy, RoleInDescendant) or not (user_id or subject_id):
         return own
-    ids = descendants.find_requested_or_joined_ids(rule.policy, operation, request, loaded, user_id)
-    if ids or subject_id:
-        user_ids = [each for each in (user_id, subject_id) if each]
-        loaded = descendants.load_descendants(rule.policy, loaded, ids, user_ids)
-    return _admit_by_descendants(replace(own, loaded=loaded, descendants=loaded.descendants), rule, user_id)
-
-
-def _role_in_containers(rule: RequireRole, principal: Principal, loaded: Loaded) -> EffectiveRole:
-    memberships = caller_membership_view(loaded.containers, principal, loaded.items)
-    role, role_for_rule = (memberships.roles.get(each) for each in (rule.container_type, rule.role_container_type))
-    return EffectiveRole(loaded, memberships, role, role_for_rule)
+    loaded, found = descendants.load_descendants(plan, rule.policy, loaded, user_id, subject_id)
+    return _admit_by_descendants(replace(own, loaded=loaded, descendants=found), rule, user_id)
 
 
 def _admit_by_descendants(own: EffectiveRole, rule: RequireRole, user_id: str) -> EffectiveRole:

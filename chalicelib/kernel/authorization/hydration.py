@@ -1,27 +1,25 @@
-"""The last step of authorization: the records of the path, with the fields that are computed from other records."""
+"""Builds the records of the path, with the fields that are computed from other records."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 from chalicelib.kernel.authorization.memberships import MembershipView
-from chalicelib.kernel.authorization.reads import Loaded
-from chalicelib.kernel.authorization.targets import Target
+from chalicelib.kernel.authorization.reads import Loaded, ReadPlan
 from chalicelib.kernel.core.problems import not_found
-from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import Entity, ItemKey
 from chalicelib.kernel.storage.item_reads import perform_reads
 
 
 def hydrate(
-    operation: Operation, target: Target, loaded: Loaded, subject_memberships: MembershipView
+    plan: ReadPlan, loaded: Loaded, subject_memberships: MembershipView
 ) -> tuple[Loaded, Mapping[str, Entity | None]]:
     """Return what was read, and the records by the handler's parameters. An optional record can be None.
 
     A membership that is stored, but revoked, counts as missing. Raises Problem `not_found` if a record is missing. An
     optional one can only be missing if its user has a role in the parent container.
     """
-    stored: dict[str, Entity | None] = {}
-    for name, key in target.records.items():
+    operation, stored = plan.operation, dict[str, Entity | None]()
+    for name, key in plan.target.records.items():
         loaded, stored[name] = _find_record(operation.record_types_by_parameter[name], key, loaded, subject_memberships)
     records: dict[str, Entity | None] = dict.fromkeys(stored)
     for name, record in stored.items():

@@ -1,4 +1,4 @@
-"""The second and third step of authorization: plan what to read, and read it.
+"""Plans what to read for the authorization of a request, and reads it.
 
 One BatchGet reads the items that decide about access and everything that the operation prefetches. A nested container
 takes another one if this process does not know its ancestors yet.
@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.authorization.memberships import membership_view_keys
-from chalicelib.kernel.authorization.targets import CallerWithCredential, Target
+from chalicelib.kernel.authorization.targets import Target, UnverifiedCaller
 from chalicelib.kernel.authorization.tenant_reads import TenantReads
+from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import UnverifiedApiKey, organization_pending_revocations_key
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import RequireRole
@@ -24,19 +25,29 @@ from chalicelib.kernel.storage.entity import Container, Item, ItemKey
 class ReadPlan:
     """The keys of the items to read first. `tenant`: the shared items of the organization that are among them.
 
-    `prefetched`: the keys of what the handler receives, by its parameter. They are derived from `values`.
+    `prefetched`: the types of what the handler receives, with the
+    keys of their items, by its parameter. They are derived from `values`.
     """
 
     target: Target
     tenant: TenantReads
     keys: tuple[ItemKey, ...]
     values: KnownValues
-    prefetched: Mapping[str, tuple[ItemKey, ...]]
+    prefetched: Mapping[str, tuple[type[Prefetched], tuple[ItemKey, ...]]]
+
+    @property
+    def operation(self) -> Operation:
+        """The operation that is requested."""
+        return self.values.operation
+
+    @property
+    def request(self) -> Request:
+        """The request."""
+        return self.values.request
 
     def prefetched_values(self, items: Mapping[ItemKey, Item]) -> dict[str, Prefetched]:
         """Return what the handler receives, by its parameter. `items`: everything that was read."""
-        types = self.values.input.operation.prefetched_types_by_parameter
-        return {name: types[name](self.values, keys, items) for name, keys in self.prefetched.items()}
+        return {name: kind(self.values, keys, items) for name, (kind, keys) in self.prefetched.items()}
 
 
 @dataclass(frozen=True)
@@ -44,44 +55,43 @@ class Loaded:
     """What was read: items, and the containers and records among them.
 
     `containers`: the container of the request with its ancestors, outermost first. There are none without a rule about
-    a container, and if the container or an ancestor does not exist. `descendants`: containers below it in which the
-    caller may have the required role. `records`: the items of the records of the path that exist.
+    a container, and if the container or an ancestor does not exist. `record_items`: the items of the records of the
+    path that exist.
     """
 
     items: Mapping[ItemKey, Item]
-    records: tuple[Item, ...] = ()
+    record_items: tuple[Item, ...] = ()
     containers: tuple[Container, ...] = ()
-    descendants: tuple[Container, ...] = ()
 
     def with_items_at(self, keys: Iterable[ItemKey]) -> "Loaded":
         """Return what was read, after a read of further items."""
         return replace(self, items={**self.items, **table.get_all(keys)})
 
-    def with_descendants(self, descendants: Iterable[Container]) -> "Loaded":
-        """Return what was read, with the descendants among it."""
-        return replace(self, descendants=tuple(descendants))
-
 
 def plan_reads(
-    request_input: RequestInput, caller: CallerWithCredential, target: Target, extra_keys: Iterable[ItemKey]
+    request_input: RequestInput, caller: UnverifiedCaller, target: Target, extra_keys: Iterable[ItemKey]
 ) -> ReadPlan:
     """Return which items to read. `extra_keys`: further ones, which have nothing to do with access."""
     operation = request_input.operation
+    rule = operation.access if isinstance(operation.access, RequireRole) else None
     tenant = TenantReads(operation, caller.id)
-    values = KnownValues(request_input, target.parameters, caller if isinstance(caller, User) else None)
-    tenant_keys = tenant.tenant_item_keys(_outermost_container_key_or_none(operation.access, target))
-    prefetched = _prefetched_keys_by_parameter(operation, values)
+    values = request_input.known_values(target.parameters, caller if isinstance(caller, User) else None)
+    prefetched = {
+        name: (kind, tuple(kind.derive_keys(values)))
+        for name, kind in operation.prefetched_types_by_parameter.items()
+        if values.query is not None  # An invalid query is rejected later.
+    }
     keys = (
-        *_target_keys(operation.access, target),
+        *_target_keys(rule, target),
         *(
             key
             for kind in operation.record_types_by_parameter.values()
             for key in kind.companion_keys(values.parameters)
         ),
-        *(key for keys in prefetched.values() for key in keys),
+        *(key for _, keys in prefetched.values() for key in keys),
         *api_key_item_keys(caller),
         *extra_keys,
-        *tenant_keys,
+        *tenant.tenant_item_keys(_outermost_container_key_or_none(rule, target)),
     )
     return ReadPlan(target, tenant, keys, values, prefetched)
 
@@ -92,7 +102,7 @@ def load(plan: ReadPlan) -> Loaded:
     return Loaded(items, tuple(items[key] for key in plan.target.records.values() if key in items))
 
 
-def load_containers(rule: RequireRole, plan: ReadPlan, loaded: Loaded) -> Loaded:
+def load_containers(plan: ReadPlan, rule: RequireRole, loaded: Loaded) -> Loaded:
     """Return the items with the containers, after another read if the ancestors are not known yet."""
     target = plan.target
     if target.container is None or target.container not in loaded.items:
@@ -117,31 +127,23 @@ def load_containers(rule: RequireRole, plan: ReadPlan, loaded: Loaded) -> Loaded
     return replace(loaded, containers=(*outer, container))
 
 
-def api_key_item_keys(caller: CallerWithCredential) -> tuple[ItemKey, ...]:
+def api_key_item_keys(caller: UnverifiedCaller) -> tuple[ItemKey, ...]:
     """Return the keys of the items that decide whether an API key is valid: its record, and pending revocations."""
     if not isinstance(caller, UnverifiedApiKey):
         return ()
     return caller.record_key, organization_pending_revocations_key(caller.record_key)
 
 
-def _outermost_container_key_or_none(rule: object, target: Target) -> ItemKey | None:
-    if not isinstance(rule, RequireRole) or rule.container_type.parent_type is None:
+def _outermost_container_key_or_none(rule: RequireRole | None, target: Target) -> ItemKey | None:
+    if rule is None or rule.container_type.parent_type is None:
         return target.container
     return next((key for kind, key in target.ancestors.items() if kind.parent_type is None), None)
 
 
-def _target_keys(rule: object, target: Target) -> Iterator[ItemKey]:
+def _target_keys(rule: RequireRole | None, target: Target) -> Iterator[ItemKey]:
     """Yield the keys of the target, and of the memberships that decide about access."""
     yield from (key for key in (target.container, *target.records.values()) if key)
     yield from target.ancestors.values()
-    member_container = target.container if isinstance(rule, RequireRole) and rule.container_type.has_members else None
+    member_container = target.container if rule and rule.container_type.has_members else None
     for user_id in target.user_ids:
         yield from membership_view_keys(user_id, member_container, target.ancestors.values())
-
-
-def _prefetched_keys_by_parameter(operation: Operation, values: KnownValues) -> dict[str, tuple[ItemKey, ...]]:
-    """Return the keys of what the handler receives. An invalid query is rejected later, so nothing is read for it."""
-    types = operation.prefetched_types_by_parameter
-    if not types or values.query_or_none is None:
-        return {}
-    return {name: tuple(kind.derive_keys(values)) for name, kind in types.items()}

@@ -1,6 +1,6 @@
-"""The first step of authorization: which container, records and users a request names.
+"""Resolves the target of a request: which container, records and users it names.
 
-Later steps decide whether they exist and whether the caller sees them.
+Later steps of authorization decide whether they exist and whether the caller sees them.
 """
 
 import re
@@ -14,7 +14,7 @@ from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import Anonymous, UnverifiedApiKey
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.access_rules import BySlug, InBody, OfRecord, RequireRole
+from chalicelib.kernel.operations.access_rules import ContainerReference, OfRecord, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Item, ItemKey
@@ -23,7 +23,7 @@ from chalicelib.kernel.transactions.unique_items import guard_key
 NIL_UUID: Final = "00000000-0000-0000-0000-000000000000"
 """An id that does not exist. It is read instead of a missing one, so that both take equally long."""
 
-CallerWithCredential = User | UnverifiedApiKey | Anonymous
+UnverifiedCaller = User | UnverifiedApiKey | Anonymous
 """The caller of a request, before the record of an API key is read."""
 
 
@@ -45,7 +45,7 @@ class Target:
     parameters: Mapping[str, str]
 
 
-def resolve_target(operation: Operation, request: Request, caller: CallerWithCredential) -> Target:
+def resolve_target(operation: Operation, request: Request, caller: UnverifiedCaller) -> Target:
     """Return the target of a request. A container that is named by its slug or a record takes a read if not cached."""
     rule = operation.access
     ids, are_cached = _resolve_container_ids(rule, request) if isinstance(rule, RequireRole) else ({}, False)
@@ -70,10 +70,10 @@ def resolve_target(operation: Operation, request: Request, caller: CallerWithCre
     )
 
 
-def subject_user_id(operation: Operation, request: Request, records: Iterable[Item]) -> str:
+def subject_user_id(operation: Operation, request: Request, record_items: Iterable[Item]) -> str:
     """Return the id of the user in the operation's `subject_user_param`, from path or record, or an empty text."""
     name = operation.subject_user_param
-    return next((each[name] for each in (request.parameters, *records) if name and name in each), "")
+    return next((each[name] for each in (request.parameters, *record_items) if name and name in each), "")
 
 
 def _resolve_container_ids(rule: RequireRole, request: Request) -> tuple[dict[str, str], bool]:
@@ -82,7 +82,7 @@ def _resolve_container_ids(rule: RequireRole, request: Request) -> tuple[dict[st
     There are none if the body does not name the container. What does not exist has the id `NIL_UUID`.
     """
     parameter = rule.container_type.parameter
-    if isinstance(rule.location, InBody):
+    if rule.location is ContainerReference.BODY_ID:
         sent_id = request.unvalidated_json_object_or_empty.get(rule.container_id_body_field)
         value = ascii_lower(sent_id.strip()) if isinstance(sent_id, str) else ""
         return ({parameter: value} if re.fullmatch(UUID_PATTERN, value) else {}), False
@@ -93,7 +93,7 @@ def _resolve_container_ids(rule: RequireRole, request: Request) -> tuple[dict[st
         container_types = (rule.container_type, *rule.container_type.ancestor_types_nearest_first())
         nil_ids = {kind.parameter: NIL_UUID for kind in container_types}
         return ancestor_cache.load_ancestor_ids_of_record(name) or nil_ids, is_cached
-    if isinstance(rule.location, BySlug):
+    if rule.location is ContainerReference.PATH_SLUG:
         guard = table.get(guard_key(rule.container_type.uniques["by_slug"], {"slug": name}))
         return {parameter: NIL_UUID if guard is None or table.is_expired(guard) else guard["ref"]}, False
     return {parameter: name}, False
@@ -107,7 +107,7 @@ def _record_keys_by_parameter(operation: Operation, values: Mapping[str, str]) -
     return keys
 
 
-def _membership_user_ids(operation: Operation, request: Request, caller: CallerWithCredential) -> tuple[str, ...]:
+def _membership_user_ids(operation: Operation, request: Request, caller: UnverifiedCaller) -> tuple[str, ...]:
     """Return the ids of the users whose memberships are needed: the caller, and the subject in the path."""
     subject_id = subject_user_id(operation, request, ())
     subject_ids = (subject_id,) if re.fullmatch(UUID_PATTERN, subject_id) else ()

@@ -244,8 +244,7 @@ def _parse_query_and_body_arguments(ctx: Context, target: Entity | None) -> dict
     if operation.query_model:
         parsed["query"] = query.model_copy(update={"limit": ctx.page_limit}) if ctx.page_limit else query
     if operation.method in ("POST", "PUT", "PATCH"):
-        is_patch = operation.body_model and issubclass(operation.body_model, Patch)
-        body = ctx.input.patched_body(_value_to_patch(operation, target)) if is_patch else ctx.input.body
+        body = ctx.input.validated_body(_value_to_patch(operation, target))
         if operation.body_model:
             validation.reject_body_fields_in_query(operation.body_model, operation.query_model, ctx.request)
             parsed["body"] = body

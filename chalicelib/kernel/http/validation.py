@@ -132,14 +132,16 @@ def _unknown_parameter_error(name: str, model: type[Query]) -> FieldError:
     return FieldError(_build_error_pointer([name], "query"), "unknown_parameter", detail)
 
 
-def valid_field_of_patch_or_none(model: type[Input], name: str, request: Request) -> Any:
-    """Return the value of one field of a merge patch, or None if the patch does not have it, or if it is not valid.
+def valid_field_or_none(model: type[Input], name: str, request: Request) -> Any:
+    """Return the value of one field of the body, or None if it is not valid. The other fields need not be valid.
 
-    A patch as a whole can only be validated together with the record to which it applies.
+    A field that is not sent has its default value or, in a merge patch, the value None.
     """
-    value = request.unvalidated_json_object_or_empty.get(model.model_fields[name].alias or name)
+    field, body = model.model_fields[name], request.unvalidated_json_object_or_empty
+    if (field.alias or name) not in body:
+        return None if issubclass(model, Patch) or field.is_required() else field.get_default(call_default_factory=True)
     try:
-        return None if value is None else _field_adapter(model, name).validate_python(value)
+        return _field_adapter(model, name).validate_python(body[field.alias or name])
     except ValidationError:
         return None
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Final
+from enum import Enum, StrEnum, auto
+from typing import Any
 
 from pydantic.alias_generators import to_camel
 
@@ -25,32 +25,22 @@ class Caller(StrEnum):
     OPERATOR = "operator"
 
 
-@dataclass(frozen=True)
-class ById:
-    """The path contains the id of the container."""
+class ContainerReference(Enum):
+    """How a request names its container: by its id or slug in the path, or by its id in the body."""
 
-
-@dataclass(frozen=True)
-class BySlug:
-    """The path contains the slug of the container."""
-
-
-@dataclass(frozen=True)
-class InBody:
-    """The body contains the id of the container."""
+    PATH_ID = auto()
+    PATH_SLUG = auto()
+    BODY_ID = auto()
 
 
 @dataclass(frozen=True)
 class OfRecord:
-    """The path contains the id of a record, from which the container is found."""
+    """The container is that of a record, whose id is in the path."""
 
     record_type: type[Entity]
 
 
-BY_ID: Final = ById()
-
-ContainerLocation = ById | BySlug | InBody | OfRecord
-"""How a request names its container."""
+ContainerLocation = ContainerReference | OfRecord
 
 
 @dataclass(frozen=True)
@@ -108,7 +98,7 @@ class RequireRole:
 
     container_type: type[Container]
     role: Role | None
-    location: ContainerLocation = BY_ID
+    location: ContainerLocation = ContainerReference.PATH_ID
     role_at: type[Container] | None = None
     if_published: bool = False
     public_label: str = ""
@@ -120,7 +110,7 @@ class RequireRole:
         match self.location:
             case OfRecord(record_type):
                 return record_type.parameter
-            case BySlug():
+            case ContainerReference.PATH_SLUG:
                 return "slug"
         return self.container_type.parameter
 
@@ -135,7 +125,7 @@ class RequireRole:
         match self.location:
             case OfRecord(record_type):
                 return record_type.parameter_pattern
-            case BySlug():
+            case ContainerReference.PATH_SLUG:
                 return SLUG_PATTERN
         return self.container_type.parameter_pattern
 

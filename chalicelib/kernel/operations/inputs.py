@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.http import query_handling, validation
-from chalicelib.kernel.http.models import Input, Patch, Query
+from chalicelib.kernel.http.models import Input, Query
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RequestInput:
-    """The query and the body of a request. Each is validated when it is first needed, and only once if it is valid."""
+    """The query and the body of a request. Both are validated when they are needed, a valid query only once."""
 
     operation: "Operation"
     request: Request
@@ -37,13 +37,16 @@ class RequestInput:
         rejected_names = self.unknown_query_parameters if is_strict else ()
         return validation.validate_query(self.operation.query_model or Query, self.request, rejected_names)
 
-    @cached_property
-    def body(self) -> Input:
-        """The body, unless it is a merge patch. Raises Problem as `validation.validate_body` does."""
-        return self.patched_body(None)
+    def known_values(self, parameters: Mapping[str, str], user: User | None) -> "KnownValues":
+        """Return the values from which operations derive what they prefetch."""
+        try:
+            query = self.query
+        except Problem:
+            query = None
+        return KnownValues(self.operation, self.request, parameters, query, user)
 
-    def patched_body(self, public_record: Mapping[str, Any] | None) -> Input:
-        """Return the body, which can be a merge patch of a record as the caller sees it.
+    def validated_body(self, public_record: Mapping[str, Any] | None) -> Input:
+        """Return the body. A merge patch applies to a record as the caller sees it, which is None for other bodies.
 
         Raises Problem as `validation.validate_body` does.
         """
@@ -59,37 +62,22 @@ class RequestInput:
 
 @dataclass(frozen=True)
 class KnownValues:
-    """The valid values of a request that are known before anything is read.
+    """The values of a request that are known before anything is read.
 
-    `parameters`: those of the path, with the ids of the container and its ancestors if they are known. `user`: the
-    caller, if it is a user.
+    `parameters`: those of the path, with the ids of the container and its ancestors if they are known. `query`: the
+    query, or None if it is not valid. `user`: the caller, if it is a user.
     """
 
-    input: RequestInput
+    operation: "Operation"
+    request: Request
     parameters: Mapping[str, str]
+    query: Any
     user: User | None
 
-    @cached_property
-    def query_or_none(self) -> Any:
-        """The query, or None if it is not valid."""
-        try:
-            return self.input.query
-        except Problem:
-            return None
-
     def body_field_or_none(self, name: str) -> Any:
-        """Return a field of the body, or None if the body is not valid. Of a merge patch, only the field has to be."""
-        model = self.input.operation.body_model
-        if model and issubclass(model, Patch):
-            return validation.valid_field_of_patch_or_none(model, name, self.input.request)
-        return getattr(self._body_or_none, name, None)
-
-    @cached_property
-    def _body_or_none(self) -> Input | None:
-        try:
-            return self.input.body
-        except Problem:
-            return None
+        """Return a field of the body, or None if it is not valid. Fields that are not sent have their defaults."""
+        model = self.operation.body_model
+        return validation.valid_field_or_none(model, name, self.request) if model else None
 
 
 @dataclass(frozen=True)
@@ -97,7 +85,7 @@ class Prefetched(ABC):
     """What a handler receives besides the records of the path. It is read with the items that decide about access.
 
     Subclasses have properties for it. `keys`: those that `derive_keys` returned. `items`: everything that was read to
-    authorize the request. If the query of a request is not valid, nothing is prefetched for it.
+    authorize the request. Nothing is prefetched for a request whose query is not valid.
     """
 
     values: KnownValues

@@ -37,8 +37,8 @@ _PAUSE_SECONDS: Final = 0.02
 class UnitOfWork:
     """Changes of records, and the event that their log entry records. Nothing is written before `commit`.
 
-    There are five writes: `create`, `update`, `delete`, `upsert` and `update_untracked`. `chains`: the chains of the log
-    that were read with the authorization.
+    There are five writes: `create`, `update`, `delete`, `upsert` and `update_untracked`. `chains`: the chains of the
+    log that were read with the authorization.
     """
 
     now: str

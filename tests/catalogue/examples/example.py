@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.core.clock import now_ms, timestamp
-from chalicelib.kernel.operations.access_rules import InBody, RequireRole
+from chalicelib.kernel.operations.access_rules import ContainerReference, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import Entity, Item
 from tests.catalogue.tenant_fixture import TenantFixture
@@ -63,7 +63,7 @@ class Example:
         name = name or _unknown_value(access.container_or_record_parameter)
         return (
             replace(self, body={**self.body, access.container_id_body_field: name})
-            if isinstance(access.location, InBody)
+            if access.location is ContainerReference.BODY_ID
             else self.with_parameters(**{access.container_or_record_parameter: name})
         )
 

@@ -14,7 +14,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.access_rules import InBody
+from chalicelib.kernel.operations.access_rules import ContainerReference
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -41,7 +41,7 @@ def list_platform_spaces(ctx: Context, platform: Platform, query: ListQuery) -> 
 
 @routes.post(
     "/spaces",
-    access=require_platform_role(Role.EDITOR, InBody()),
+    access=require_platform_role(Role.EDITOR, ContainerReference.BODY_ID),
     scope="spaces:write",
     emits="space.created",
     grants_access=True,

@@ -48,7 +48,7 @@ class QueriedRevision(Prefetched):
     @classmethod
     def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
         """Return the keys of the revision and its blocks."""
-        revision_id = values.query_or_none.revision_id
+        revision_id = values.query.revision_id
         return revision_and_content_keys(values.parameters["page_id"], revision_id) if revision_id else []
 
     def existing_revision(self, page: Page, revision_id: str) -> Revision:

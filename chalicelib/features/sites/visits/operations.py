@@ -55,10 +55,10 @@ class QueriedPath(Prefetched):
     @classmethod
     def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
         """Return the keys that resolve the path."""
-        site_id, path = values.parameters["site_id"], to_comparable_path(values.query_or_none.path)
+        site_id, path = values.parameters["site_id"], to_comparable_path(values.query.path)
         if path is None:
             return []
-        draft_keys = path_keys(site_id, path, draft=True) if values.query_or_none.draft else []
+        draft_keys = path_keys(site_id, path, draft=True) if values.query.draft else []
         return [*resolution_keys(site_id, path), *draft_keys]
 
 
@@ -78,7 +78,7 @@ class SitemapItems(Prefetched):
     @classmethod
     def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
         """Return the keys of the sitemap and the part."""
-        return sitemap_keys(values.parameters["site_id"], values.query_or_none.page)
+        return sitemap_keys(values.parameters["site_id"], values.query.page)
 
 
 @routes.get(

@@ -31,7 +31,7 @@ from chalicelib.features.taxonomy.nodes.logic.system_tags import create_missing_
 from chalicelib.features.taxonomy.nodes.logic.tree_view import load_tree_output
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.access_rules import InBody, OfRecord
+from chalicelib.kernel.operations.access_rules import ContainerReference, OfRecord
 from chalicelib.kernel.operations.inputs import KnownValues
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
@@ -49,7 +49,7 @@ class QueriedNodePath(TaxonomyTree):
     @classmethod
     def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
         """Return the keys of the state and of the slug index items."""
-        slug_keys = slug_index_keys(values.parameters["platform_id"], values.query_or_none.path or "")
+        slug_keys = slug_index_keys(values.parameters["platform_id"], values.query.path or "")
         return [*super().derive_keys(values), *slug_keys]
 
 
@@ -131,7 +131,7 @@ def get_taxonomy_tree(_ctx: Context, platform: Platform, query: TreeQuery, tree:
 
 @routes.post(
     "/taxonomy-nodes",
-    access=require_platform_role(Role.EDITOR, InBody()),
+    access=require_platform_role(Role.EDITOR, ContainerReference.BODY_ID),
     scope="taxonomy:write",
     emits="taxonomy.node.created",
 )

@@ -38,13 +38,13 @@ class Subscription(Prefetched):
     @classmethod
     def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
         """Return the item key of the suppression of the address."""
-        address_hash = address_hash_from_token(values.query_or_none.token)
+        address_hash = address_hash_from_token(values.query.token)
         return [EmailSuppression.make_item_key(address_hash=address_hash)] if address_hash else []
 
     @property
     def address_hash(self) -> str:
         """Return the hash of the address. Raises Problem `not_found` if the service did not sign the token."""
-        address_hash = address_hash_from_token(self.values.query_or_none.token)
+        address_hash = address_hash_from_token(self.values.query.token)
         if address_hash is None:
             raise invalid_token("Open the link in the mail again, and copy it completely.")
         return address_hash

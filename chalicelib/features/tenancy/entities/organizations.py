@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any, ClassVar, Final
 
 from chalicelib.features.tenancy.models.organizations import OrganizationOut
-from chalicelib.kernel.operations.access_rules import BY_ID, AccessPolicy, ContainerLocation, RequireRole
+from chalicelib.kernel.operations.access_rules import AccessPolicy, ContainerLocation, ContainerReference, RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container, ScheduledTask
 from chalicelib.kernel.storage.log_rules import LogRules
@@ -92,7 +92,7 @@ class Organization(Container):
 
 
 def require_organization_role(
-    role: Role, *, location: ContainerLocation = BY_ID, policy: AccessPolicy | None = None
+    role: Role, *, location: ContainerLocation = ContainerReference.PATH_ID, policy: AccessPolicy | None = None
 ) -> RequireRole:
     """Return the rule that requires a role in the organization named by the path."""
     return RequireRole(Organization, role, location, policy=policy)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_partition
 from chalicelib.features.sites.menus.entities import Menu
-from chalicelib.features.sites.menus.models import MenuLeafIn
+from chalicelib.features.sites.menus.models import MAX_MENU_ITEMS, MenuLeafIn
 from chalicelib.features.sites.pages.logic.page_queries import locate_published_page_or_none
 from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.storage import table
@@ -40,7 +41,8 @@ class LinkedPages(Prefetched):
     @classmethod
     def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
         """Return the keys of the states and of the positions."""
-        ids = [*dict.fromkeys(_linked_page_ids(values.body_field_or_none("items") or ()))]
+        linked_ids = dict.fromkeys(_linked_page_ids(values.body_field_or_none("items") or ()))
+        ids = [*islice(linked_ids, MAX_MENU_ITEMS)]
         trees = [page_tree_partition(values.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
         return [key for tree in trees for key in (tree.state_key, *map(tree.node_key, ids))]
 

@@ -262,8 +262,7 @@ class Page(PageTarget):
 
     def breadcrumb_reads(self, items: Mapping[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()) -> ItemReads:
         """Request the ancestors of the page, and items at `extra_keys` together with them."""
-        reader = TreeReader.from_items(page_tree_partition(self.site_id, DRAFT_TREE), dict(items))
-        reader.add_items([self.draft_position_item])
+        reader = self._draft_tree_reader(items)
         keys = [*extra_keys, *(reader.tree.node_key(ancestor_id) for ancestor_id in self.ancestor_ids)]
         if {*keys, reader.tree.state_key} - reader.items.keys():
             yield from reader.reads_with_state(keys)
@@ -271,9 +270,7 @@ class Page(PageTarget):
 
     def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
         """Return the page with its breadcrumbs and, if they were read, its blocks; None if an ancestor is deleted."""
-        tree = page_tree_partition(self.site_id, DRAFT_TREE)
-        # The position of the page itself is only among the items if it was read again.
-        reader = TreeReader.from_items(tree, {tree.node_key(self.id): self.draft_position_item, **items})
+        reader = self._draft_tree_reader(items)
         breadcrumbs = reader.nodes_from_root_or_none(self.id)
         if breadcrumbs is None:
             return None
@@ -283,6 +280,11 @@ class Page(PageTarget):
             draft_home_id=reader.state.get("home"),
             blocks=Content.from_item(content).blocks if content else (),
         )
+
+    def _draft_tree_reader(self, items: Mapping[ItemKey, Item]) -> TreeReader:
+        """Return a reader of the items. The page has its own position, unless that was read, too."""
+        tree = page_tree_partition(self.site_id, DRAFT_TREE)
+        return TreeReader.from_items(tree, {tree.node_key(self.id): self.draft_position_item, **items})
 
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the title and SEO fields with the person's data redacted."""

@@ -70,7 +70,7 @@ class SiteTreesWithPosition(SiteTrees):
         """Return the keys of the states, and of the parent and the slug in the body."""
         site_id, keys = values.parameters["site_id"], super().derive_keys(values)
         slug, title, parent_id = map(values.body_field_or_none, ("slug", "title", "parent_id"))
-        if slug is None and title and values.input.operation.method == "POST":
+        if slug is None and title and values.operation.method == "POST":
             slug = derive_slug(title)
         if slug:
             keys.append(slug_positions_key(page_tree_partition(site_id, DRAFT_TREE), slug))
@@ -131,7 +131,8 @@ def update_draft(ctx: Context, trees: SiteTreesUnitOfWork, site: Site, page: Pag
 
 def restore_revision(ctx: Context, site: Site, page: Page, revision: Revision, site_trees: SiteTrees) -> Page:
     """Restore a revision as the draft of a page. The page gets the revision's position unless another page has it."""
-    trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
+    key = page_tree_partition(site.id, DRAFT_TREE).node_key(page.id)
+    trees = SiteTreesUnitOfWork(ctx.changes, site.id, {**site_trees.items, key: page.draft_position_item})
     revision_fields = revision.page_fields
     if (revision.parent_id, revision.slug) != (page.parent_id, page.slug) and not _can_take_position_of(
         trees, page, revision

@@ -55,7 +55,7 @@ class VisitedPlace(Prefetched):
     @classmethod
     def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
         """Return the keys that determine the content. The host of a site that is not cached takes a read."""
-        query: ResolveQuery = values.query_or_none
+        query: ResolveQuery = values.query
         host = SiteHost.parse(query.host)
         return _visit_keys(host, to_comparable_path(query.path), query.page) if host else []
 

@@ -66,7 +66,7 @@ class TreeWithPosition(TaxonomyTree):
         if not platform_id:
             return keys
         slug, name, parent_id = map(values.body_field_or_none, ("slug", "name", "parent_id"))
-        if slug is None and name and values.input.operation.method == "POST":
+        if slug is None and name and values.operation.method == "POST":
             slug = derive_slug(name)
         if slug:
             keys.append(slug_index_key(platform_id, slug))
