@@ -33,7 +33,8 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "idempotency": (
         "chalicelib/kernel/execution/idempotency.py",
         "chalicelib/kernel/execution/conditions.py",
-        "chalicelib/kernel/execution/pipeline.py",
+        "chalicelib/kernel/execution/attempts.py",
+        "chalicelib/kernel/execution/commits.py",
     ),
     "crypto": ("chalicelib/kernel/crypto/",),
     "other kernel": ("chalicelib/kernel/",),

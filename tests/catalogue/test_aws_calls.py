@@ -187,10 +187,10 @@ def test_an_operation_reads_once_more_if_the_ancestors_are_not_cached(operation,
 @parametrize_operations(lambda o: o.has_external_effects)
 class TestWhatCanNotBeTakenBack:
     def test_is_limited_for_each_organization(self, operation):
-        assert operation.rate_limits_per("organization")
+        assert [each for each in operation.rate_limits if each.per == "organization"]
 
     def test_is_counted_before_it_happens_and_rejected_at_the_limit(self, operation, tenant, clock):
-        (rate_limit,) = operation.rate_limits_per("organization")
+        (rate_limit,) = [each for each in operation.rate_limits if each.per == "organization"]
         clock.freeze()
         with record_delivery_urls() as urls:
             for number in range(1, rate_limit.limit + 1):
@@ -212,7 +212,7 @@ class TestWhatCanNotBeTakenBack:
         ):
             answer = call_operation(operation, tenant)
         assert (injected.failed_call, answer.status, len(urls)) == ("dynamodb:TransactWriteItems", operation.success, 1)
-        (rate_limit,) = operation.rate_limits_per("organization")
+        (rate_limit,) = [each for each in operation.rate_limits if each.per == "organization"]
         assert f'"{rate_limit.name}";r={rate_limit.limit - 1};' in answer.headers["RateLimit"]
 
     def test_is_counted_even_if_the_request_fails(self, operation, tenant):
@@ -222,7 +222,7 @@ class TestWhatCanNotBeTakenBack:
         ):
             failed = call_operation(operation, tenant)
         assert (failed.status, len(urls)) == (503, 1)
-        rate_limit = operation.rate_limits_per("organization")[0]
+        rate_limit = next(each for each in operation.rate_limits if each.per == "organization")
         remaining = call_operation(operation, tenant).headers["RateLimit"]
         assert remaining.startswith(f'"{rate_limit.name}";r={rate_limit.limit - 2};')
 

@@ -202,13 +202,13 @@ def test_these_kinds_of_records_grant_access():
     lambda o: o.grants_access and isinstance(o.access, RequireRole) and not o.has_external_effects
 )
 def test_an_operation_without_its_declaration_fails(operation, tenant, monkeypatch):
-    from chalicelib.kernel.execution import pipeline
+    from chalicelib.kernel.execution import attempts
+    from chalicelib.kernel.execution.context import Context
 
-    def create_undeclared_context(declared: RequestInput, *args: Any) -> Any:
-        return create_context(replace(declared, operation=replace(operation, grants_access=False)), *args)
+    def create_undeclared_context(declared: RequestInput, *args: Any) -> Context:
+        return Context(replace(declared, operation=replace(operation, grants_access=False)), *args)
 
-    create_context = pipeline._create_context  # noqa: SLF001 - creates the context of an operation
-    monkeypatch.setattr(pipeline, "_create_context", create_undeclared_context)
+    monkeypatch.setattr(attempts, "Context", create_undeclared_context)
     with pytest.raises(AssertionError, match="500"):
         call_operation(operation, tenant)
 

@@ -108,7 +108,7 @@ def test_the_rows_on_anonymous_callers_are_their_operations():
 @pytest.mark.parametrize("operation", ANONYMOUS_OPERATIONS, ids=lambda operation: operation.id)
 def test_the_row_states_the_rate_limits_for_each_network_which_a_mutation_has(operation):
     if operation.emits_events and operation.id not in MUTATIONS_WITH_CREDENTIAL:
-        assert operation.rate_limits_per("network")
+        assert [each for each in operation.rate_limits if each.per == "network"]
     for rate_limit in operation.rate_limits:
         text = f"{rate_limit.limit} times in {rate_limit.seconds} s for each client network"
         assert text in ANONYMOUS_ROWS[operation.id]

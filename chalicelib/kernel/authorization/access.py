@@ -5,7 +5,7 @@
 3. `load` reads them. `load_containers` reads the ancestors of the container, if they were not known.
 4. `find_effective_role` determines the caller's role.
 5. `decide` or `decide_in_container` decides whether the container is visible, and whether the role is sufficient.
-6. `hydrate` returns the records of the path.
+6. `hydrate` returns the records of the path and the prefetched values.
 
 If the container is not visible, `perform_skipped_reads` makes this indistinguishable from a missing one.
 """
@@ -18,27 +18,20 @@ from chalicelib.kernel.authorization.concealment import perform_skipped_reads
 from chalicelib.kernel.authorization.decisions import decide, decide_in_container
 from chalicelib.kernel.authorization.effective_role import find_effective_role
 from chalicelib.kernel.authorization.hydration import hydrate
+from chalicelib.kernel.authorization.loading import Loaded, load, load_containers
 from chalicelib.kernel.authorization.memberships import MembershipView, membership_view
-from chalicelib.kernel.authorization.reads import (
-    Loaded,
-    ReadPlan,
-    api_key_item_keys,
-    load,
-    load_containers,
-    plan_reads,
-)
-from chalicelib.kernel.authorization.targets import UnverifiedCaller, resolve_target, subject_user_id
-from chalicelib.kernel.core.problems import Problem, not_found, unauthenticated
+from chalicelib.kernel.authorization.read_plans import ReadPlan, plan_reads
+from chalicelib.kernel.authorization.targets import resolve_target
+from chalicelib.kernel.core.problems import not_found, unauthenticated
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import (
-    Anonymous,
     ApiKeyPrincipal,
     Principal,
-    UnverifiedApiKey,
-    verify_api_key,
+    UnverifiedCaller,
+    api_key_item_keys,
+    verify_caller,
 )
-from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.access_rules import Caller, ContainerReference, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.access_rules import ContainerReference, RequireRecordToken, RequireRole
 from chalicelib.kernel.operations.inputs import Prefetched, RequestInput
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.access_epochs import EVERYONE
@@ -106,22 +99,6 @@ class Access:
         return self.memberships.memberships.get(type(self.container)) if self.container else None
 
 
-def reject_principal_type(operation: Operation, caller: UnverifiedCaller, ip: str) -> None:
-    """Raise 401 or 403 if no caller of this type can perform the operation. An invalid API key is reported first."""
-    rule = operation.access
-    if operation.allows_anonymous and (operation.allows_api_keys or not isinstance(caller, UnverifiedApiKey)):
-        return
-    if isinstance(caller, Anonymous):
-        if isinstance(rule, RequireRole) and rule.if_published:
-            return
-        raise unauthenticated()
-    if isinstance(caller, UnverifiedApiKey) and not operation.is_open_to_api_keys:
-        _verified_principal(caller, table.get_all(api_key_item_keys(caller)), ip)
-        raise Problem("forbidden", "API keys cannot do this. Use a user's token.")
-    if rule is Caller.OPERATOR and not (isinstance(caller, User) and caller.is_operator):
-        raise Problem("forbidden", "Only operators of the service can do this.")
-
-
 def authorize(request_input: RequestInput, caller: UnverifiedCaller, extra_keys: Iterable[ItemKey]) -> Access:
     """Return what the caller may access. `extra_keys`: further items to read in the same round trip.
 
@@ -130,24 +107,25 @@ def authorize(request_input: RequestInput, caller: UnverifiedCaller, extra_keys:
     operation, request = request_input.operation, request_input.request
     token_subject = _verify_record_token_and_return_subject(operation, request)
     if not operation.has_valid_path_parameters(request.parameters):
-        _verified_principal(caller, table.get_all(api_key_item_keys(caller)), request.ip)
+        verify_caller(caller, table.get_all(api_key_item_keys(caller)), request.ip)
         raise not_found()
     plan = plan_reads(request_input, caller, resolve_target(operation, request, caller), extra_keys)
     loaded = load(plan)
-    principal = _verified_principal(caller, loaded.items, request.ip)
+    principal = verify_caller(caller, loaded.items, request.ip)
     if isinstance(operation.access, RequireRole):
         return _authorize_in_container(request_input, plan, operation.access, principal, loaded)
     if token_subject and operation.record_types_by_parameter and token_subject not in request.parameters.values():
         raise not_found()
     decision = decide(operation, principal)
-    loaded, records = hydrate(plan, loaded, MembershipView())
-    decision.raise_problem()
+    hydrated = hydrate(plan, loaded, MembershipView())
+    if decision.problem:
+        raise decision.problem
     access = Access(
         principal,
         role=decision.role,
-        records=records,
-        items=loaded.items,
-        prefetched=plan.prefetched_values(loaded.items),
+        records=hydrated.records,
+        items=hydrated.items,
+        prefetched=hydrated.prefetched,
         token_subject=token_subject,
     )
     if operation.extra_check:
@@ -161,40 +139,33 @@ def _authorize_in_container(
     """Return what the caller may access in the container of a request."""
     if rule.location is ContainerReference.BODY_ID and plan.target.container is None:
         request_input.validated_body(None)  # This raises the error that explains why.
-    is_missing = plan.target.container not in loaded.items
-    subject_id = subject_user_id(plan.operation, plan.request, loaded.record_items)
-    effective = find_effective_role(plan, rule, principal, subject_id, load_containers(plan, rule, loaded))
+    effective = find_effective_role(plan, rule, principal, load_containers(plan, rule, loaded))
     decision = decide_in_container(plan, rule, principal, effective)
     if decision is None:
-        perform_skipped_reads(plan, rule, principal, is_missing=is_missing)
+        perform_skipped_reads(plan, rule, principal, is_missing=plan.target.container not in loaded.items)
         raise not_found()
-    containers = (*effective.loaded.containers, *(effective.descendants if loaded.record_items else ()))
-    subject_memberships = membership_view(subject_id, containers, effective.loaded.items)
-    loaded, records = hydrate(plan, effective.loaded, subject_memberships)
-    decision.raise_problem()
-    *ancestors, container = loaded.containers
+    subject_memberships = MembershipView()
+    if loaded.subject_id:
+        containers = (*effective.loaded.containers, *(effective.descendants if loaded.record_items else ()))
+        subject_memberships = membership_view(loaded.subject_id, containers, effective.loaded.items)
+    hydrated = hydrate(plan, effective.loaded, subject_memberships)
+    if decision.problem:
+        raise decision.problem
+    *ancestors, container = effective.loaded.containers
     return Access(
         principal,
         container,
         decision.role,
-        records,
-        loaded.items,
-        plan.prefetched_values(loaded.items),
+        hydrated.records,
+        hydrated.items,
+        hydrated.prefetched,
         effective.memberships,
         subject_memberships,
         {type(each): each for each in ancestors},
         effective.descendants,
-        chains=plan.tenant.chains_for_mutation(container.audit_log_id, loaded.items),
+        chains=plan.tenant.chains_for_mutation(container.audit_log_id, hydrated.items),
         is_operator_role=effective.is_operator_role,
     )
-
-
-def _verified_principal(caller: UnverifiedCaller, items: Mapping[ItemKey, Item], ip: str) -> Principal:
-    """Return the caller, after verifying an API key by the items at its keys. Raises Problem 401 or 403."""
-    if not isinstance(caller, UnverifiedApiKey):
-        return caller
-    record, revocation = (items.get(key) for key in api_key_item_keys(caller))
-    return verify_api_key(caller, record, revocation, ip)
 
 
 def _verify_record_token_and_return_subject(operation: Operation, request: Request) -> str | None:

@@ -2,7 +2,7 @@
 
 from chalicelib.kernel.authorization import ancestor_cache, descendants
 from chalicelib.kernel.authorization.memberships import membership_view_keys
-from chalicelib.kernel.authorization.reads import ReadPlan
+from chalicelib.kernel.authorization.read_plans import ReadPlan
 from chalicelib.kernel.authorization.targets import NIL_UUID, Target
 from chalicelib.kernel.identity.auth import Principal
 from chalicelib.kernel.identity.jwt import User

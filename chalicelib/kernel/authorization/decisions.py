@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chalicelib.kernel.authorization.effective_role import EffectiveRole
-from chalicelib.kernel.authorization.reads import ReadPlan
+from chalicelib.kernel.authorization.read_plans import ReadPlan
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
@@ -25,11 +25,6 @@ class Decision:
 
     role: Role | None = None
     problem: Problem | None = None
-
-    def raise_problem(self) -> None:
-        """Raise the problem if the caller cannot perform the operation."""
-        if self.problem:
-            raise self.problem
 
 
 def decide(operation: Operation, principal: Principal) -> Decision:
@@ -61,7 +56,7 @@ def _is_hidden(rule: RequireRole, request: Request, effective: EffectiveRole) ->
     is_restored = (
         isinstance(rule.policy, OwnerRestores)
         and effective.role == _RESTORE_ROLE
-        and rule.policy.matches(request.unvalidated_json_object_or_empty)
+        and rule.policy.body.items() <= request.unvalidated_json_object_or_empty.items()
     )
     if any(each.is_deleted for each in ancestors) or (container.is_deleted and not is_restored):
         return True
@@ -69,7 +64,7 @@ def _is_hidden(rule: RequireRole, request: Request, effective: EffectiveRole) ->
 
 
 def _insufficient_role_or_none(rule: RequireRole, role: Role | None) -> Problem | None:
-    if rule.role is None or (role and role.includes(rule.role)):
+    if rule.role is None or rule.is_sufficient(role):
         return None
     yours = f"yours is {role.value!r}" if role else "you have no role there"
     where = rule.role_container_type.kind

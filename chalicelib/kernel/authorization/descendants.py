@@ -4,8 +4,9 @@ import re
 
 from pydantic.alias_generators import to_camel
 
+from chalicelib.kernel.authorization.loading import Loaded
 from chalicelib.kernel.authorization.memberships import membership_key, membership_view_keys
-from chalicelib.kernel.authorization.reads import Loaded, ReadPlan
+from chalicelib.kernel.authorization.read_plans import ReadPlan
 from chalicelib.kernel.authorization.targets import NIL_UUID
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.fields import UUID_PATTERN
@@ -15,17 +16,17 @@ from chalicelib.kernel.storage.entity import Container, Item, Partition
 
 
 def load_descendants(
-    plan: ReadPlan, policy: RoleInDescendant, loaded: Loaded, user_id: str, subject_id: str
+    plan: ReadPlan, policy: RoleInDescendant, loaded: Loaded, user_id: str
 ) -> tuple[Loaded, tuple[Container, ...]]:
-    """Return what was read with the memberships of two users in descendants, and the descendants of the container.
+    """Return the descendants of the container, and what was read with the memberships of the caller and the subject.
 
-    `user_id`: the caller, `subject_id`: the user whose memberships are needed, too. One of them can be an empty text.
+    `user_id`: the caller, or an empty text if only the memberships of the subject are needed.
     """
     container = loaded.containers[-1]
     ids = _find_requested_or_joined_ids(plan, policy, loaded, user_id)
-    if not (ids or subject_id):
+    if not (ids or loaded.subject_id):
         return loaded, ()
-    user_ids = [each for each in (user_id, subject_id) if each]
+    user_ids = [each for each in (user_id, loaded.subject_id) if each]
     keys = [policy.container_type.make_item_key(id=each) for each in ids]
     membership_keys = [key for user_id in user_ids for key in membership_view_keys(user_id, None, [container.item_key])]
     loaded = loaded.with_items_at(

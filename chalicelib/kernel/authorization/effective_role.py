@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from chalicelib.kernel.authorization import descendants
+from chalicelib.kernel.authorization.loading import Loaded
 from chalicelib.kernel.authorization.memberships import MembershipView, membership_view, role_in_container
-from chalicelib.kernel.authorization.reads import Loaded, ReadPlan
+from chalicelib.kernel.authorization.read_plans import ReadPlan
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import OperatorsToo, RequireRole, RoleInDescendant
@@ -31,10 +32,8 @@ class EffectiveRole:
     is_operator_role: bool = False
 
 
-def find_effective_role(
-    plan: ReadPlan, rule: RequireRole, principal: Principal, subject_id: str, loaded: Loaded
-) -> EffectiveRole:
-    """Return the caller's role. `subject_id`: the user whose memberships are needed, too, or an empty text.
+def find_effective_role(plan: ReadPlan, rule: RequireRole, principal: Principal, loaded: Loaded) -> EffectiveRole:
+    """Return the caller's role.
 
     Descendants are read only if the role in the container is insufficient, or if a subject's memberships are needed.
     """
@@ -43,13 +42,13 @@ def find_effective_role(
     memberships = caller_membership_view(loaded.containers, principal, loaded.items)
     role, role_for_rule = (memberships.roles.get(each) for each in (rule.container_type, rule.role_container_type))
     own = EffectiveRole(loaded, memberships, role, role_for_rule)
-    is_sufficient = _is_role_sufficient(role_for_rule, rule)
+    is_sufficient = rule.is_sufficient(role_for_rule)
     if isinstance(rule.policy, OperatorsToo) and not is_sufficient and _is_operator(principal):
         return replace(own, role=rule.role, role_for_rule=rule.role, is_operator_role=True)
     user_id = principal.id if isinstance(principal, User) and not is_sufficient else ""
-    if not isinstance(rule.policy, RoleInDescendant) or not (user_id or subject_id):
+    if not isinstance(rule.policy, RoleInDescendant) or not (user_id or loaded.subject_id):
         return own
-    loaded, found = descendants.load_descendants(plan, rule.policy, loaded, user_id, subject_id)
+    loaded, found = descendants.load_descendants(plan, rule.policy, loaded, user_id)
     return _admit_by_descendants(replace(own, loaded=loaded, descendants=found), rule, user_id)
 
 
@@ -58,9 +57,7 @@ def _admit_by_descendants(own: EffectiveRole, rule: RequireRole, user_id: str) -
     containers, items = own.loaded.containers, own.loaded.items
     views = [(each, membership_view(user_id, (*containers, each), items)) for each in own.descendants if user_id]
     admitting = [
-        (each, view, role)
-        for each, view in views
-        if (role := view.roles.get(type(each))) and _is_role_sufficient(role, rule)
+        (each, view, role) for each, view in views if (role := view.roles.get(type(each))) and rule.is_sufficient(role)
     ]
     if not admitting or containers[-1].is_deleted:
         return own
@@ -70,10 +67,6 @@ def _admit_by_descendants(own: EffectiveRole, rule: RequireRole, user_id: str) -
 
 def _is_operator(principal: Principal) -> bool:
     return isinstance(principal, User) and principal.is_operator
-
-
-def _is_role_sufficient(role: Role | None, rule: RequireRole) -> bool:
-    return rule.role is None or (role is not None and role.includes(rule.role))
 
 
 def caller_membership_view(

@@ -1,19 +1,28 @@
-"""Builds the records of the path, with the fields that are computed from other records."""
+"""Builds the records of the path, with the fields that are computed from other records, and the prefetched values."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from chalicelib.kernel.authorization.loading import Loaded
 from chalicelib.kernel.authorization.memberships import MembershipView
-from chalicelib.kernel.authorization.reads import Loaded, ReadPlan
+from chalicelib.kernel.authorization.read_plans import ReadPlan
 from chalicelib.kernel.core.problems import not_found
-from chalicelib.kernel.storage.entity import Entity, ItemKey
+from chalicelib.kernel.operations.inputs import Prefetched
+from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 from chalicelib.kernel.storage.item_reads import perform_reads
 
 
-def hydrate(
-    plan: ReadPlan, loaded: Loaded, subject_memberships: MembershipView
-) -> tuple[Loaded, Mapping[str, Entity | None]]:
-    """Return what was read, and the records by the handler's parameters. An optional record can be None.
+@dataclass(frozen=True)
+class Hydrated:
+    """What the handler receives, by its parameters. `items`: everything that was read."""
+
+    items: Mapping[ItemKey, Item]
+    records: Mapping[str, Entity | None]
+    prefetched: Mapping[str, Prefetched]
+
+
+def hydrate(plan: ReadPlan, loaded: Loaded, subject_memberships: MembershipView) -> Hydrated:
+    """Return what the handler receives.
 
     A membership that is stored, but revoked, counts as missing. Raises Problem `not_found` if a record is missing. An
     optional one can only be missing if its user has a role in the parent container.
@@ -29,9 +38,14 @@ def hydrate(
     missing = [name for name, record in records.items() if record is None]
     if any(stored[name] or name not in operation.optional_record_parameters for name in missing):
         raise not_found()
-    if operation.subject_user_param and None in records.values():
-        _require_role_in_parent(loaded, subject_memberships)
-    return loaded, records
+    if (
+        operation.subject_user_param
+        and None in records.values()
+        and loaded.containers[-1].parent_type not in subject_memberships.roles
+    ):
+        raise not_found()
+    prefetched = {name: kind(plan.values, keys, loaded.items) for name, (kind, keys) in plan.prefetched.items()}
+    return Hydrated(loaded.items, records, prefetched)
 
 
 def _find_record(
@@ -45,8 +59,3 @@ def _find_record(
     item = loaded.items.get(own_key)
     is_revoked = item is subject_memberships.expired_membership
     return loaded, record_type.from_item(item) if item and not is_revoked else None
-
-
-def _require_role_in_parent(loaded: Loaded, subject_memberships: MembershipView) -> None:
-    if loaded.containers[-1].parent_type not in subject_memberships.roles:
-        raise not_found()

@@ -25,7 +25,7 @@ class TenantReads:
         if outermost_container_key is None:
             return []
         pk = outermost_container_key[0]
-        keys = [rate_limit.bucket_for(pk).key for rate_limit in self.operation.rate_limits_per("organization")]
+        keys = [bucket.key for bucket in self.operation.rate_limit_buckets({"organization": pk})]
         if self.operation.grants_access:
             keys += [
                 key

@@ -103,7 +103,13 @@ class Context:
     headers: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.changes = UnitOfWork(self.now)
+        if self.operation.cache_control:
+            self.headers["Cache-Control"] = self.operation.cache_control
+        self.changes = UnitOfWork(self.now, self.access.chains)
+        if self.operation.grants_access and self.access.container:
+            self.add_access_not_revoked_conditions(
+                self.access.outermost_container_pk, self.access.items, self.access.granting_records_by_subject
+            )
 
     @property
     def operation(self) -> Operation:

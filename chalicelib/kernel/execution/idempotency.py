@@ -14,6 +14,7 @@ from typing import Final
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.crypto import encryption
 from chalicelib.kernel.http.request import Request, Response
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.writes import Write
@@ -39,12 +40,16 @@ class IdempotentRequest:
     fingerprint: str
 
     @classmethod
-    def from_request(cls, request: Request, caller_id: str) -> "IdempotentRequest | None":
-        """Return the request if it has an idempotency key, else None. `caller_id`: the id of the principal."""
+    def from_request(cls, operation: Operation, request: Request, caller_id: str) -> "IdempotentRequest | None":
+        """Return the request if it has an idempotency key and may change something, else None.
+
+        An invalid key is always rejected. `caller_id`: the id of the principal.
+        """
         if request.method != "POST" or (header := request.headers.get("idempotency-key")) is None:
             return None
         digest = hashlib.sha256(_parse_key(header).encode()).hexdigest()
-        return cls((f"I#{caller_id}#{digest}", "#"), _request_fingerprint(request))
+        idempotent_request = cls((f"I#{caller_id}#{digest}", "#"), _request_fingerprint(request))
+        return idempotent_request if operation.emits_events else None
 
     def replayed_response_or_none(self, stored_item: Item | None) -> Response | None:
         """Return the stored response, or None. Raises Problem if the key belongs to another request."""

@@ -10,7 +10,7 @@ from chalicelib.kernel.core import ip_networks
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.identity.api_key_format import PREFIX
-from chalicelib.kernel.identity.auth import Anonymous, UnverifiedApiKey, authenticate
+from chalicelib.kernel.identity.auth import Anonymous, UnverifiedApiKey, UnverifiedCaller, authenticate
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.rate_limits.buckets import RateLimitState, with_joined_rate_limit_headers
@@ -23,7 +23,7 @@ class RateLimitUsage:
     `principal_state`: the state of the principal's bucket, once the request counts against it.
     """
 
-    caller: User | UnverifiedApiKey | Anonymous
+    caller: UnverifiedCaller
     network: str
     principal_state: RateLimitState | None = None
 

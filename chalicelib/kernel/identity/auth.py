@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -89,11 +90,14 @@ class Anonymous:
 
 Principal = User | ApiKeyPrincipal | Anonymous
 
+UnverifiedCaller = User | UnverifiedApiKey | Anonymous
+"""The caller of a request, before the record of an API key is read."""
 
-def authenticate(request: Request) -> User | UnverifiedApiKey | Anonymous:
+
+def authenticate(request: Request) -> UnverifiedCaller:
     """Return the caller from the `Authorization` header.
 
-    A user is verified here. An API key's record is read with the container, and verified by `verify_api_key`. Raises
+    A user is verified here. An API key's record is read with the container, and verified by `verify_caller`. Raises
     Problem `unauthenticated`, `token_expired`, `unavailable`.
     """
     secret = bearer_credential_or_none(request)
@@ -158,17 +162,24 @@ def _unverified_api_key_from_pointer(secret: str, ip: str) -> UnverifiedApiKey:
     return UnverifiedApiKey(_records_by_digest[digest], digest)
 
 
-def verify_api_key(
-    api_key: UnverifiedApiKey, item: Item | None, pending_revocations: Item | None, ip: str
-) -> ApiKeyPrincipal:
-    """Return the API key if its record is valid.
+def api_key_item_keys(caller: UnverifiedCaller) -> tuple[ItemKey, ...]:
+    """Return the keys of the items that decide whether an API key is valid: its record, and pending revocations."""
+    if not isinstance(caller, UnverifiedApiKey):
+        return ()
+    return caller.record_key, organization_pending_revocations_key(caller.record_key)
+
+
+def verify_caller(caller: UnverifiedCaller, items: Mapping[ItemKey, Item], ip: str) -> Principal:
+    """Return the caller. An API key is verified by the items at `api_key_item_keys`.
 
     Raises Problem 401 if it is unknown, revoked or expired, and 403 if the address is not allowed. A rejected request
-    counts against the limits of its secret and client network, not against the quota of the key. `pending_revocations`:
-    the item at `organization_pending_revocations_key`.
+    counts against the limits of its secret and client network, not against the quota of the key.
     """
+    if not isinstance(caller, UnverifiedApiKey):
+        return caller
+    api_key, (record, pending_revocations) = caller, map(items.get, api_key_item_keys(caller))
     try:
-        principal = _valid_principal_or_raise(api_key, item, pending_revocations, ip)
+        principal = _valid_principal_or_raise(api_key, record, pending_revocations, ip)
     except Problem:
         api_key.is_accepted = False
         _accepted_keys.pop((api_key.digest, ip), None)

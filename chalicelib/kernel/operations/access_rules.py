@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
-from typing import Any
 
 from pydantic.alias_generators import to_camel
 
@@ -48,10 +47,6 @@ class OwnerRestores:
     """The owner can access a deleted container with the body that restores it. Otherwise it is *not found*."""
 
     body: Mapping[str, str]
-
-    def matches(self, body: Mapping[str, Any]) -> bool:
-        """Return whether a body requests the restoration."""
-        return self.body.items() <= body.items()
 
 
 @dataclass(frozen=True)
@@ -133,6 +128,10 @@ class RequireRole:
     def role_container_type(self) -> type[Container]:
         """Type of the container in which the role is required."""
         return self.role_at or self.container_type
+
+    def is_sufficient(self, role: Role | None) -> bool:
+        """Return whether a role, or None for no role, is sufficient where the role is required."""
+        return self.role is None or (role is not None and role.includes(self.role))
 
     @property
     def label(self) -> str:

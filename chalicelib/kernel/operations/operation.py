@@ -18,7 +18,7 @@ from chalicelib.kernel.operations.inputs import Prefetched
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.grants import Membership
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.rate_limits.buckets import RateLimit, Scope
+from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitBucket, Scope
 from chalicelib.kernel.storage.entity import Container, Entity
 
 CREATED, ACCEPTED, OK, NO_CONTENT = 201, 202, 200, 204
@@ -72,9 +72,10 @@ class Operation:
     grants_access: bool = False
     deprecation: Deprecation | None = None
 
-    def rate_limits_per(self, scope: Scope) -> list[RateLimit]:
-        """Return the rate limits of one scope."""
-        return [rate_limit for rate_limit in self.rate_limits if rate_limit.per == scope]
+    def rate_limit_buckets(self, subjects: Mapping[Scope, str]) -> list[RateLimitBucket]:
+        """Return the buckets in which requests count, for the subjects that are known."""
+        limits = [limit for limit in self.rate_limits if limit.per in subjects]
+        return [limit.bucket_for(subjects[limit.per]) for limit in limits]
 
     @property
     def id(self) -> str:

@@ -1,0 +1,102 @@
+"""Calls the handler of an operation with its arguments, and builds the response."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from chalicelib.kernel.authorization.access import Access
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.execution import conditions, envelope
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.execution.responses import build_response, reduced_page_limit_or_zero
+from chalicelib.kernel.http import validation
+from chalicelib.kernel.http.models import Patch
+from chalicelib.kernel.http.request import Response
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.rate_limits.buckets import RateLimitState
+from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.work import outbox
+
+_AFTER_CONDITIONS: Final = (409, 429)
+"""Statuses of problems with a record's state. A failed `If-Match` takes precedence over them."""
+
+
+def run_handler_within_size_limit(
+    ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]
+) -> Response:
+    """Return the response to a request. A page that is too large for Lambda gets fewer items.
+
+    The handler is called again with a lower limit, so that the cursor follows from the last item. Raises Problem
+    `limit_exceeded` if not even one item fits, or if the response is not a list.
+    """
+    while True:
+        result = _call_handler_and_check_if_match(ctx, access, rate_limit_states)
+        response = build_response(ctx, result)
+        if envelope.is_within_response_size_limit(response):
+            return response
+        max_items = reduced_page_limit_or_zero(ctx, result, response)
+        if not max_items:
+            raise envelope.response_too_large_problem(ctx.operation)
+        ctx.page_limit = max_items
+
+
+def _call_handler_and_check_if_match(ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]) -> Any:
+    operation = ctx.operation
+    target = _record_or_container_to_change(operation, access)
+    arguments: dict[str, Any] = {name: ctx.request.parameters[name] for name in operation.text_path_parameters}
+    arguments |= access.records
+    if operation.handler_container_parameter_name:
+        arguments[operation.handler_container_parameter_name] = access.container
+    arguments |= _parse_query_and_body_arguments(ctx, target)
+    arguments |= access.prefetched
+    if operation.has_external_effects:
+        _enforce_if_match_until_commit(ctx, target)
+        ctx.effect.charge_rate_limits_once(rate_limit_states)
+    try:
+        result = operation.function(ctx, **arguments)
+    except Problem as problem:
+        if problem.status in _AFTER_CONDITIONS:
+            _enforce_if_match_until_commit(ctx, target)
+        raise
+    _enforce_if_match_until_commit(ctx, target)
+    return result
+
+
+def _enforce_if_match_until_commit(ctx: Context, target: Entity | None) -> None:
+    if ctx.operation.supports_if_match and conditions.has_if_match_raising_on_mismatch(ctx.request, target) and target:
+        ctx.changes.require_unchanged(target)
+
+
+def _record_or_container_to_change(operation: Operation, access: Access) -> Entity | None:
+    """Return the record to which `If-Match` and a merge patch apply, or None if it does not exist.
+
+    Of several records in the path it is the one that the operation returns, or else the last.
+    """
+    if not access.records:
+        return access.container
+    returned_names = (
+        name
+        for name, kind in operation.record_types_by_parameter.items()
+        if operation.response_or_item_model and kind.output_model is operation.response_or_item_model
+    )
+    return access.records[next(returned_names, [*access.records][-1])]
+
+
+def _parse_query_and_body_arguments(ctx: Context, target: Entity | None) -> dict[str, Any]:
+    operation, query = ctx.operation, ctx.input.query
+    parsed: dict[str, Any] = {}
+    if operation.query_model:
+        parsed["query"] = query.model_copy(update={"limit": ctx.page_limit}) if ctx.page_limit else query
+    if operation.method in ("POST", "PUT", "PATCH"):
+        body = ctx.input.validated_body(_value_to_patch(operation, target))
+        if operation.body_model:
+            validation.reject_body_fields_in_query(operation.body_model, operation.query_model, ctx.request)
+            parsed["body"] = body
+    return parsed
+
+
+def _value_to_patch(operation: Operation, target: Entity | None) -> Mapping[str, Any] | None:
+    """Return the value to which a merge patch applies, or None for other bodies."""
+    if target is None or operation.body_model is None or not issubclass(operation.body_model, Patch):
+        return None
+    public_record = outbox.public_fields_of_record(target)
+    return public_record[operation.body_model.part] or {} if operation.body_model.part else public_record
