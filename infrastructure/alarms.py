@@ -73,7 +73,8 @@ def define_alarms(functions: list[str]) -> Mapping[str, Alarm]:
         **_function_alarms(functions),
         **_table_alarms(),
         **_queue_alarms(),
-        **_background_alarms(),
+        **_background_work_alarms(),
+        **_log_integrity_alarms(),
         **_mail_alarms(),
     }
 
@@ -221,7 +222,7 @@ def _queue_alarms() -> dict[str, Alarm]:
     return found
 
 
-def _background_alarms() -> dict[str, Alarm]:
+def _background_work_alarms() -> dict[str, Alarm]:
     failed = {
         "failed": service_metric("Errors", "Sum", "message"),
         "all": service_metric("Errors", "SampleCount", "message"),
@@ -269,6 +270,11 @@ def _background_alarms() -> dict[str, Alarm]:
             is_minimum=True,
             treat_missing_data="breaching",
         ),
+    }
+
+
+def _log_integrity_alarms() -> dict[str, Alarm]:
+    return {
         "forged-entries": Alarm(
             "An entry in an outbox was not committed by the service. It was quarantined.",
             {"forged": service_metric("ForgedEntries", "Sum")},

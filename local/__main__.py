@@ -9,6 +9,7 @@ from uuid import UUID
 
 from infrastructure.command_line import run_until_output_closes
 from infrastructure.names import parse_stage_name
+from local.argument_types import port, status
 from local.server.issuer import TOKEN_LIFETIME_SECONDS
 
 _INTERRUPTED: Final = 130
@@ -32,53 +33,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return exit_code
 
 
+_DEFAULT_RUN: Final = "of which run (default: of the one that was started last)"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local", description="The local stage of Atrium.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
     _add_run(commands.add_parser("run", help="run everything until Ctrl-C"))
-
-    seed = commands.add_parser("seed", help="add the sample company to a run; existing data stays")
-    seed.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
-    seed.set_defaults(command=_seed)
-
-    token = commands.add_parser("token", help="print a user's token")
-    token.add_argument("--name", required=True, help="name of the user; equal names mean the same user")
-    token.add_argument("--email", help="verified e-mail address (default: NAME@example.com)")
-    token.add_argument("--sub", type=UUID, help="user id (default: derived from the name)")
-    token.add_argument("--full-name", help="full name (default: NAME)")
-    token.add_argument("--operator", action="store_true", help="make the user an operator of the service")
-    token.add_argument(
-        "--expires-in", type=int, default=TOKEN_LIFETIME_SECONDS, metavar="SECONDS", help="default: 12 hours"
-    )
-    token.set_defaults(command=_token)
-
-    mail = commands.add_parser("mail", help="print the mail of a run, newest first")
-    mail.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
-    mail.add_argument("--html", action="store_true", help="print the HTML of the newest message")
-    mail.set_defaults(command=_mail)
-
+    _add_token(commands.add_parser("token", help="print a user's token"))
+    _add_mail(commands.add_parser("mail", help="print the mail of a run, newest first"))
     _add_dns(commands.add_parser("dns", help="change the DNS records of a run, for custom domains"))
-
-    receive = commands.add_parser("receive", help="receive webhooks and print them, until Ctrl-C")
-    receive.add_argument("--port", type=_port, default=9471, help="port to listen on (default: %(default)s)")
-    receive.add_argument(
-        "--status", type=_status, default=204, help="status of the responses: 503 for an outage (default: %(default)s)"
-    )
-    receive.set_defaults(command=_receive)
-
-    tick = commands.add_parser("tick", help="run a schedule now: sweep, anchor")
-    tick.add_argument("schedule", help="name of the schedule in app.py")
-    tick.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
-    tick.set_defaults(command=_tick)
-
-    migrate = commands.add_parser("migrate", help="apply the pending migrations of a run")
-    migrate.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
-    migrate.set_defaults(command=_migrate)
-
+    _add_receive(commands.add_parser("receive", help="receive webhooks and print them, until Ctrl-C"))
+    _add_tick(commands.add_parser("tick", help="run a schedule now: sweep, anchor"))
     _add_redrive(commands.add_parser("redrive", help="show dead letters of a run or a stage, or send them back"))
     _add_verify(commands.add_parser("verify", help="verify every log of a run or a stage"))
-
+    for name, command, text in (
+        ("seed", _seed, "add the sample company to a run; existing data stays"),
+        ("migrate", _migrate, "apply the pending migrations of a run"),
+    ):
+        command_of_run = commands.add_parser(name, help=text)
+        command_of_run.add_argument("--port", type=port, help=_DEFAULT_RUN)
+        command_of_run.set_defaults(command=command)
     for name, command, text in (
         ("reseal", _reseal, "encrypt secrets with the current DATA_KEY"),
         ("renew-seals", _renew_seals, "replace entry MACs with ones of the current SEAL_KEY"),
@@ -89,8 +64,47 @@ def _parser() -> argparse.ArgumentParser:
         command_of_stage = commands.add_parser(name, help=text)
         _add_stage_or_run(command_of_stage)
         command_of_stage.set_defaults(command=command)
+    _add_audit(commands.add_parser("audit-records", help="compare the records of all organizations with their logs"))
+    _add_provision(commands.add_parser("provision", help="create table, queues and buckets in a running emulator"))
+    routes = commands.add_parser("routes", help="list the operations with file and line")
+    routes.add_argument("query", nargs="?", default="", help="part of a path, a method or a function's name")
+    routes.set_defaults(command=_routes)
+    return parser
 
-    audit = commands.add_parser("audit-records", help="compare the records of all organizations with their logs")
+
+def _add_token(token: argparse.ArgumentParser) -> None:
+    token.add_argument("--name", required=True, help="name of the user; equal names mean the same user")
+    token.add_argument("--email", help="verified e-mail address (default: NAME@example.com)")
+    token.add_argument("--sub", type=UUID, help="user id (default: derived from the name)")
+    token.add_argument("--full-name", help="full name (default: NAME)")
+    token.add_argument("--operator", action="store_true", help="make the user an operator of the service")
+    token.add_argument(
+        "--expires-in", type=int, default=TOKEN_LIFETIME_SECONDS, metavar="SECONDS", help="default: 12 hours"
+    )
+    token.set_defaults(command=_token)
+
+
+def _add_mail(mail: argparse.ArgumentParser) -> None:
+    mail.add_argument("--port", type=port, help=_DEFAULT_RUN)
+    mail.add_argument("--html", action="store_true", help="print the HTML of the newest message")
+    mail.set_defaults(command=_mail)
+
+
+def _add_receive(receive: argparse.ArgumentParser) -> None:
+    receive.add_argument("--port", type=port, default=9471, help="port to listen on (default: %(default)s)")
+    receive.add_argument(
+        "--status", type=status, default=204, help="status of the responses: 503 for an outage (default: %(default)s)"
+    )
+    receive.set_defaults(command=_receive)
+
+
+def _add_tick(tick: argparse.ArgumentParser) -> None:
+    tick.add_argument("schedule", help="name of the schedule in app.py")
+    tick.add_argument("--port", type=port, help=_DEFAULT_RUN)
+    tick.set_defaults(command=_tick)
+
+
+def _add_audit(audit: argparse.ArgumentParser) -> None:
     _add_stage_or_run(audit)
     purpose = audit.add_mutually_exclusive_group()
     purpose.add_argument("--renew", action="store_true", help="first add MACs to records of releases without them")
@@ -102,20 +116,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     audit.set_defaults(command=_audit_records)
 
-    provision = commands.add_parser("provision", help="create table, queues and buckets in a running emulator")
+
+def _add_provision(provision: argparse.ArgumentParser) -> None:
     provision.add_argument(
         "--endpoint", default="http://127.0.0.1:4566", help="URL of the emulator (default: %(default)s)"
     )
     provision.set_defaults(command=_provision)
 
-    routes = commands.add_parser("routes", help="list the operations with file and line")
-    routes.add_argument("query", nargs="?", default="", help="part of a path, a method or a function's name")
-    routes.set_defaults(command=_routes)
-    return parser
-
 
 def _add_run(run: argparse.ArgumentParser) -> None:
-    run.add_argument("--port", type=_port, default=8000, help="port of the service (default: 8000)")
+    run.add_argument("--port", type=port, default=8000, help="port of the service (default: 8000)")
     run.add_argument("--fresh", action="store_true", help="delete the stored data of earlier runs on this port")
     run.add_argument("--seed", action="store_true", help="add the sample company, and receive its webhooks")
     run.add_argument("--revive", action="store_true", help="restart the processes of requests and queues when they end")
@@ -124,7 +134,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 
 def _add_dns(dns: argparse.ArgumentParser) -> None:
     types = ("A", "AAAA", "CNAME", "TXT")
-    dns.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
+    dns.add_argument("--port", type=port, help=_DEFAULT_RUN)
     dns.set_defaults(command=_dns)
     actions = dns.add_subparsers(required=True, metavar="ACTION", dest="action")
     put = actions.add_parser("set", help="replace the records of a name and type")
@@ -162,22 +172,7 @@ def _add_stage_or_run(parser: argparse.ArgumentParser) -> None:
     place.add_argument(
         "--stage", type=parse_stage_name, help="a deployed stage in .chalice/config.json (default: a run)"
     )
-    place.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
-
-
-def _number_in(numbers: range, meaning: str) -> Callable[[str], int]:
-    """Return a function that parses a number in a range, as argparse calls it."""
-
-    def parse(text: str) -> int:
-        if not text.isdecimal() or int(text) not in numbers:
-            raise argparse.ArgumentTypeError(f"must be {meaning}: {numbers[0]} to {numbers[-1]}")
-        return int(text)
-
-    return parse
-
-
-_port = _number_in(range(1, 65_536), "a port")
-_status = _number_in(range(200, 600), "a status of a response")
+    place.add_argument("--port", type=port, help=_DEFAULT_RUN)
 
 
 @contextmanager

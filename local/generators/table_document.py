@@ -13,7 +13,7 @@ from chalicelib.kernel.storage.unique_values import FORMER_NAME_DAYS, MAX_FORMER
 from chalicelib.kernel.transactions import unique_items
 from infrastructure.resources import FACETS, INDEXES, TTL_ATTRIBUTE
 from local.generators.markdown import code, table
-from local.generators.table_items import GUARD, LOG, items_without_record
+from local.generators.table_items import GUARD, ITEMS_WITHOUT_RECORD, LOG
 
 _HEAD: Final = f"""\
 # The table
@@ -81,7 +81,7 @@ def item_keys() -> list[tuple[str, str, str]]:
     records = [(entity.kind, entity.pk, entity.sk) for entity in entities()]
     counters = [("counter", entity.quota.partition, _counter(entity.quota)) for entity in entities() if entity.quota]
     guards = [(GUARD, *_guard(unique)) for entity in entities() for unique in entity.uniques.values()]
-    others = [(name, pk, sk) for name, (pk, sk), _ in items_without_record() if name not in ("counter", GUARD)]
+    others = [(name, pk, sk) for name, (pk, sk), _ in ITEMS_WITHOUT_RECORD if name not in ("counter", GUARD)]
     return [*records, *counters, *guards, *others]
 
 
@@ -191,7 +191,7 @@ def _scheduled() -> _Rows:
 
 
 def _other_items() -> _Rows:
-    return [(name, code(pk), code(sk), text) for name, (pk, sk), text in items_without_record()]
+    return [(name, code(pk), code(sk), text) for name, (pk, sk), text in ITEMS_WITHOUT_RECORD]
 
 
 def _first_sentence(documented: object) -> str:

@@ -44,175 +44,174 @@ _TAXONOMY: Final = f"P#{_PLATFORM}#T"
 _PAGES: Final = TreePartition(TREE_PARTITION)
 
 
-def items_without_record() -> list[tuple[str, ItemKey, str]]:
-    """Return the name, the template of the key and the description of each kind of item."""
-    return [
-        (GUARD, ("U#{namespace}#{value}", "#"), "the owner of the value; for a former slug also its last day"),
+ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
+    (GUARD, ("U#{namespace}#{value}", "#"), "the owner of the value; for a former slug also its last day"),
+    (
+        "stored response",
+        ("I#{principal}#{sha256 of the key}", "#"),
+        "the response for an `Idempotency-Key`, for a day",
+    ),
+    (
+        "userinfo response",
+        userinfo.userinfo_key("{sha256 of token, subject, issuer and names of claims}"),
+        "what the issuer's userinfo endpoint says about a user, encrypted, used for an hour at most",
+    ),
+    ("API key pointer", auth.api_key_pointer_key("{sha256 of the API key}"), "the key of an API key's record"),
+    (
+        "API key dependency",
+        ("O#{organization_id}", f"{KEY_DEPENDENCY_PREFIX}{{id}}"),
+        "an active API key, and the principals on whose rights it depends",
+    ),
+    ("entry body", body_key(LOG, "{id}"), "the bytes of an entry that is too long for one item"),
+    (
+        "log head",
+        ledger.head_key(LOG),
+        "the size, peaks and signed notes of a log, and the last entry that was delivered",
+    ),
+    (
+        "MAC chain",
+        (chain_key(LOG, 0)[0], f"{ledger.HEAD_SORT_KEY}{{shard}}"),
+        "one of the 16 MAC chains of a log: the number and the MAC of its newest entry",
+    ),
+    (
+        "member by e-mail",
+        ("O#{organization_id}", email_sort_key("{email}", "{user_id}")),
+        "an organization's member",
+    ),
+    (
+        "member by e-mail",
+        ("P#{platform_id}", email_sort_key("{email}", "{user_id}")),
+        "a platform's member, by e-mail address",
+    ),
+    ("invitation by address", (address_partition("{email}"), "{id}"), "a pending invitation, for the invitee"),
+    (
+        "platform membership",
+        ("O#{organization_id}", membership_listing_sort_key("{user_id}", "{platform_id}")),
+        "a user's membership of a platform, in the partition of its organization",
+    ),
+    (
+        "entry batch",
+        (ledger.sequence_index_or_batch_key(LOG, 0)[0], "{sequence}"),
+        "the ids of entries that were appended together",
+    ),
+    ("subscriber list", subscriptions_key(LOG), "the subscribers to a log, as of the last delivered entry"),
+    (
+        "deferred delivery",
+        ("V#{webhook_id}", "!{sequence}#{id}"),
+        "a delivery that waits for its webhook to respond",
+    ),
+    (
+        "attempt counts",
+        ("V#{webhook_id}", f"{COUNTS_PREFIX}{{hour}}"),
+        "counters of a webhook's attempts in an hour, for 8 days",
+    ),
+    ("outbox pointer", pending_key(LOG, "{id}"), "a pending entry, which has no sequence yet"),
+    (
+        "quarantined item",
+        quarantine.quarantine_key(LOG, "{id}"),
+        "an item of an outbox that was not an entry, for 90 days",
+    ),
+    (
+        "ancestor pointer",
+        ancestor_cache.ancestor_pointer_key("{id}"),
+        "the containers of a record whose path does not contain them",
+    ),
+    (
+        "node by name",
+        (_TAXONOMY, f"{slug_index.NAME_KEY_PREFIX}{{name}}#{{id}}"),
+        "a node of a taxonomy, by its name",
+    ),
+    (
+        "node by slug or label",
+        (_TAXONOMY, f"{slug_index.WORD_KEY_PREFIX}{{slug or label}}#{{id}}"),
+        "a node of a taxonomy, by its slug or label",
+    ),
+    ("node slug index", slug_index.slug_index_key(_PLATFORM, "{slug}"), "the nodes of a taxonomy with a slug"),
+    (
+        "former node position",
+        slug_index.former_position_key(_PLATFORM, "{parent_id}", "{slug}"),
+        "the last node that had a slug below a parent",
+    ),
+    (
+        "entity attachments",
+        entity_attachments_key(_PLATFORM, "{type}", "{id}"),
+        "the nodes of a taxonomy that are attached to an entity",
+    ),
+    ("page position", _PAGES.node_key("{id}"), "the slug and the parent of a page in a tree of its site"),
+    ("page slug index", page_slug_index.slug_positions_key(_PAGES, "{slug}"), "the positions of pages with a slug"),
+    (
+        "former page positions",
+        page_slug_index.former_slug_positions_key(_PAGES, "{slug}"),
+        "the former positions of the published pages with a slug",
+    ),
+    ("page by title", ("W#{site_id}#Q", "{title}#{id}"), "a page of a site, by its title"),
+    (
+        "sitemap",
+        stored_sitemaps.sitemap_head_key("{site_id}"),
+        "the parts of a site's sitemap, and the versions that they were built from",
+    ),
+    ("sitemap piece", ("W#{site_id}#S", "{part}#{piece}"), "a piece of a sitemap, compressed"),
+    ("redirect by path", redirect_by_path_key("{site_id}", "{from_path}"), "a redirect, by its path"),
+    ("redirect by target", ("W#{site_id}#F", "T#{sha256 of the path}#{id}"), "a redirect, by its target"),
+    ("source throttle", throttle.throttle_key("{source}"), "the time of the next request to a public service"),
+    (
+        "stale artefact",
+        (STALE_ARTEFACTS_PARTITION, "{id}"),
+        "an artefact that has changed since its output was built",
+    ),
+    (
+        "artefact match key",
+        (MATCH_KEYS_PARTITION, "{key}#{id}"),
+        "an artefact, by an identifier that others may share",
+    ),
+    (
+        "output by similarity",
+        (COMPARISON_PARTITION, "{title and family name}#{year}#{id}"),
+        "an output, by the values that are compared to find duplicates",
+    ),
+    ("edition count", (EDITION_COUNTS_PARTITION, "{edition_id}"), "the number of outputs of an edition of a venue"),
+    *(
         (
-            "stored response",
-            ("I#{principal}#{sha256 of the key}", "#"),
-            "the response for an `Idempotency-Key`, for a day",
-        ),
+            f"{kind.kind} by researcher",
+            (researcher_partition_key("{library_id}", kind, "{researcher_id}", source), "{id}"),
+            f"a {kind.kind.replace('-', ' ')} of a researcher{', from one source' if source else ''}",
+        )
+        for kind, source in ((Artefact, ""), (Artefact, "{source}"), (ResearchOutput, ""))
+    ),
+    ("e-mail hash key", email_hashes.HASH_KEY_ITEM_KEY, "the key that hashes e-mail addresses, encrypted"),
+    (
+        "access epoch",
+        (organization_partition("{organization_id}"), "EPOCH#{sha256 of user, key or everyone}#{shard}"),
+        "the time at which the rights of a principal, or of all, were lowered; for a day",
+    ),
+    (
+        "closing epoch",
+        (organization_partition("{organization_id}"), "CLOSING-EPOCH#{sha256 of user, key or everyone}"),
+        "the time until which no transaction checks an epoch, because a change of it is in progress",
+    ),
+    ("counter", ("{partition}", "COUNT#{name}"), "the number of records that count towards a limit"),
+    (
+        "rate limit bucket",
+        ("Y#{name}#{sha256 of the subject}", "#"),
+        "the used part of a rate limit, and the time of its reset",
+    ),
+    (
+        "host request counter",
+        host_rate_limit.slot_counter_key("{sha256 of the organization and the host}", "{second}"),
+        "the requests that an organization's webhooks sent, or wanted to send, to a host in a second",
+    ),
+    (
+        "request counter",
+        request_quota.window_counter_key(request_quota.REQUESTS, "{sha256 of the principal}", "{end}"),
+        "the requests of a principal in a minute that are used, or reserved by a process",
+    ),
+    *(
         (
-            "userinfo response",
-            userinfo.userinfo_key("{sha256 of token, subject, issuer and names of claims}"),
-            "what the issuer's userinfo endpoint says about a user, encrypted, used for an hour at most",
-        ),
-        ("API key pointer", auth.api_key_pointer_key("{sha256 of the API key}"), "the key of an API key's record"),
-        (
-            "API key dependency",
-            ("O#{organization_id}", f"{KEY_DEPENDENCY_PREFIX}{{id}}"),
-            "an active API key, and the principals on whose rights it depends",
-        ),
-        ("entry body", body_key(LOG, "{id}"), "the bytes of an entry that is too long for one item"),
-        (
-            "log head",
-            ledger.head_key(LOG),
-            "the size, peaks and signed notes of a log, and the last entry that was delivered",
-        ),
-        (
-            "MAC chain",
-            (chain_key(LOG, 0)[0], f"{ledger.HEAD_SORT_KEY}{{shard}}"),
-            "one of the 16 MAC chains of a log: the number and the MAC of its newest entry",
-        ),
-        (
-            "member by e-mail",
-            ("O#{organization_id}", email_sort_key("{email}", "{user_id}")),
-            "an organization's member",
-        ),
-        (
-            "member by e-mail",
-            ("P#{platform_id}", email_sort_key("{email}", "{user_id}")),
-            "a platform's member, by e-mail address",
-        ),
-        ("invitation by address", (address_partition("{email}"), "{id}"), "a pending invitation, for the invitee"),
-        (
-            "platform membership",
-            ("O#{organization_id}", membership_listing_sort_key("{user_id}", "{platform_id}")),
-            "a user's membership of a platform, in the partition of its organization",
-        ),
-        (
-            "entry batch",
-            (ledger.sequence_index_or_batch_key(LOG, 0)[0], "{sequence}"),
-            "the ids of entries that were appended together",
-        ),
-        ("subscriber list", subscriptions_key(LOG), "the subscribers to a log, as of the last delivered entry"),
-        (
-            "deferred delivery",
-            ("V#{webhook_id}", "!{sequence}#{id}"),
-            "a delivery that waits for its webhook to respond",
-        ),
-        (
-            "attempt counts",
-            ("V#{webhook_id}", f"{COUNTS_PREFIX}{{hour}}"),
-            "counters of a webhook's attempts in an hour, for 8 days",
-        ),
-        ("outbox pointer", pending_key(LOG, "{id}"), "a pending entry, which has no sequence yet"),
-        (
-            "quarantined item",
-            quarantine.quarantine_key(LOG, "{id}"),
-            "an item of an outbox that was not an entry, for 90 days",
-        ),
-        (
-            "ancestor pointer",
-            ancestor_cache.ancestor_pointer_key("{id}"),
-            "the containers of a record whose path does not contain them",
-        ),
-        (
-            "node by name",
-            (_TAXONOMY, f"{slug_index.NAME_KEY_PREFIX}{{name}}#{{id}}"),
-            "a node of a taxonomy, by its name",
-        ),
-        (
-            "node by slug or label",
-            (_TAXONOMY, f"{slug_index.WORD_KEY_PREFIX}{{slug or label}}#{{id}}"),
-            "a node of a taxonomy, by its slug or label",
-        ),
-        ("node slug index", slug_index.slug_index_key(_PLATFORM, "{slug}"), "the nodes of a taxonomy with a slug"),
-        (
-            "former node position",
-            slug_index.former_position_key(_PLATFORM, "{parent_id}", "{slug}"),
-            "the last node that had a slug below a parent",
-        ),
-        (
-            "entity attachments",
-            entity_attachments_key(_PLATFORM, "{type}", "{id}"),
-            "the nodes of a taxonomy that are attached to an entity",
-        ),
-        ("page position", _PAGES.node_key("{id}"), "the slug and the parent of a page in a tree of its site"),
-        ("page slug index", page_slug_index.slug_positions_key(_PAGES, "{slug}"), "the positions of pages with a slug"),
-        (
-            "former page positions",
-            page_slug_index.former_slug_positions_key(_PAGES, "{slug}"),
-            "the former positions of the published pages with a slug",
-        ),
-        ("page by title", ("W#{site_id}#Q", "{title}#{id}"), "a page of a site, by its title"),
-        (
-            "sitemap",
-            stored_sitemaps.sitemap_head_key("{site_id}"),
-            "the parts of a site's sitemap, and the versions that they were built from",
-        ),
-        ("sitemap piece", ("W#{site_id}#S", "{part}#{piece}"), "a piece of a sitemap, compressed"),
-        ("redirect by path", redirect_by_path_key("{site_id}", "{from_path}"), "a redirect, by its path"),
-        ("redirect by target", ("W#{site_id}#F", "T#{sha256 of the path}#{id}"), "a redirect, by its target"),
-        ("source throttle", throttle.throttle_key("{source}"), "the time of the next request to a public service"),
-        (
-            "stale artefact",
-            (STALE_ARTEFACTS_PARTITION, "{id}"),
-            "an artefact that has changed since its output was built",
-        ),
-        (
-            "artefact match key",
-            (MATCH_KEYS_PARTITION, "{key}#{id}"),
-            "an artefact, by an identifier that others may share",
-        ),
-        (
-            "output by similarity",
-            (COMPARISON_PARTITION, "{title and family name}#{year}#{id}"),
-            "an output, by the values that are compared to find duplicates",
-        ),
-        ("edition count", (EDITION_COUNTS_PARTITION, "{edition_id}"), "the number of outputs of an edition of a venue"),
-        *(
-            (
-                f"{kind.kind} by researcher",
-                (researcher_partition_key("{library_id}", kind, "{researcher_id}", source), "{id}"),
-                f"a {kind.kind.replace('-', ' ')} of a researcher{', from one source' if source else ''}",
-            )
-            for kind, source in ((Artefact, ""), (Artefact, "{source}"), (ResearchOutput, ""))
-        ),
-        ("e-mail hash key", email_hashes.HASH_KEY_ITEM_KEY, "the key that hashes e-mail addresses, encrypted"),
-        (
-            "access epoch",
-            (organization_partition("{organization_id}"), "EPOCH#{sha256 of user, key or everyone}#{shard}"),
-            "the time at which the rights of a principal, or of all, were lowered; for a day",
-        ),
-        (
-            "closing epoch",
-            (organization_partition("{organization_id}"), "CLOSING-EPOCH#{sha256 of user, key or everyone}"),
-            "the time until which no transaction checks an epoch, because a change of it is in progress",
-        ),
-        ("counter", ("{partition}", "COUNT#{name}"), "the number of records that count towards a limit"),
-        (
-            "rate limit bucket",
-            ("Y#{name}#{sha256 of the subject}", "#"),
-            "the used part of a rate limit, and the time of its reset",
-        ),
-        (
-            "host request counter",
-            host_rate_limit.slot_counter_key("{sha256 of the organization and the host}", "{second}"),
-            "the requests that an organization's webhooks sent, or wanted to send, to a host in a second",
-        ),
-        (
-            "request counter",
-            request_quota.window_counter_key(request_quota.REQUESTS, "{sha256 of the principal}", "{end}"),
-            "the requests of a principal in a minute that are used, or reserved by a process",
-        ),
-        *(
-            (
-                name,
-                request_quota.window_counter_key(name, "{sha256 of the client's network}", "{end}"),
-                "the anonymous requests, or those with a rejected key, of a client network in a time window",
-            )
-            for name in request_quota.NETWORK_LIMITS
-        ),
-    ]
+            name,
+            request_quota.window_counter_key(name, "{sha256 of the client's network}", "{end}"),
+            "the anonymous requests, or those with a rejected key, of a client network in a time window",
+        )
+        for name in request_quota.NETWORK_LIMITS
+    ),
+]
+"""The name, the template of the key and the description of each kind of item."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
@@ -29,6 +29,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.api_key_format import digest_api_key
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, bearer_credential_or_none
 from chalicelib.kernel.identity.jwt import User, read_verified_claims
+from chalicelib.kernel.identity.token_claims import TokenClaims
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -68,11 +69,7 @@ def describe_user(ctx: Context, user: User) -> Me:
     invitations, has_more = _load_acceptable_invitations([items[key] for key in first_keys if key in items], next_keys)
     return Me(
         id=user.id,
-        id_derivation=IdDerivation(
-            method="sub" if ascii_lower(claims.sub) == user.id else "uuid5",
-            issuer=claims.iss,
-            subject=claims.sub,
-        ),
+        id_derivation=_id_derivation(user, claims),
         username=user.username,
         name=user.name,
         email=user.email,
@@ -96,6 +93,11 @@ def describe_user(ctx: Context, user: User) -> Me:
         pending_invitations=invitations,
         has_more_pending_invitations=has_more or pointers.last_evaluated_key is not None,
     )
+
+
+def _id_derivation(user: User, claims: TokenClaims) -> IdDerivation:
+    method: Literal["sub", "uuid5"] = "sub" if ascii_lower(claims.sub) == user.id else "uuid5"
+    return IdDerivation(method=method, issuer=claims.iss, subject=claims.sub)
 
 
 def describe_api_key(ctx: Context, principal: ApiKeyPrincipal) -> Me:

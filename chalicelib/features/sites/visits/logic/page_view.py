@@ -48,17 +48,10 @@ def render_page(
     One read loads the stored rendering, the menu, the platform of the site and, unless `site` has it, its domain. One
     or two reads load the paths of the pages in the menu, unless they are among `items`, which were read before.
     """
-    platform_id = str(site.platform_id)
-    platform_keys = [Platform.make_item_key(id=platform_id)] if site.platform_id else []
-    if site.platform_id and not site.platform_slug:
-        platform_keys.append(CustomDomain.make_item_key(platform_id=platform_id))
     ids = {"page_id": page.id, "id": str(revision_id)}
+    menu_key = Menu.make_item_key(site_id=site.id, id=MAIN_MENU_ID)
     records = ctx.load_collections_and_keyed_records(
-        keys=[
-            StoredRendering.make_item_key(**ids),
-            Menu.make_item_key(site_id=site.id, id=MAIN_MENU_ID),
-            *platform_keys,
-        ]
+        keys=[StoredRendering.make_item_key(**ids), menu_key, *_platform_and_domain_keys(site)]
     )
     theme = next((platform.theme for platform in records.instances_of(Platform)), None)
     menu = next((load_public_menu_entries(each, items) for each in records.instances_of(Menu)), [])
@@ -81,6 +74,13 @@ def render_page(
         preview=is_preview,
     )
     return rendered(view, ctx.headers)
+
+
+def _platform_and_domain_keys(site: Site) -> list[ItemKey]:
+    if not site.platform_id:
+        return []
+    keys = [Platform.make_item_key(id=site.platform_id)]
+    return keys if site.platform_slug else [*keys, CustomDomain.make_item_key(platform_id=site.platform_id)]
 
 
 def _load_or_render_blocks_and_enqueue(stored: StoredRendering | None, title: str, ids: Mapping[str, str]) -> Blocks:
