@@ -73,7 +73,8 @@ def define_alarms(functions: list[str]) -> Mapping[str, Alarm]:
         **_function_alarms(functions),
         **_table_alarms(),
         **_queue_alarms(),
-        **_background_work_alarms(),
+        **_message_alarms(),
+        **_schedule_alarms(),
         **_log_integrity_alarms(),
         **_mail_alarms(),
     }
@@ -222,7 +223,7 @@ def _queue_alarms() -> dict[str, Alarm]:
     return found
 
 
-def _background_work_alarms() -> dict[str, Alarm]:
+def _message_alarms() -> dict[str, Alarm]:
     failed = {
         "failed": service_metric("Errors", "Sum", "message"),
         "all": service_metric("Errors", "SampleCount", "message"),
@@ -251,6 +252,11 @@ def _background_work_alarms() -> dict[str, Alarm]:
             breaching_periods=3,
             evaluation_periods=3,
         ),
+    }
+
+
+def _schedule_alarms() -> dict[str, Alarm]:
+    return {
         "sweep-missing": Alarm(
             "No sweep completed for 5 minutes. Scheduled tasks do not run, and lost messages are not recovered.",
             {"sweeps": service_metric("DueLag", "SampleCount")},
