@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.execution import pipeline
+from chalicelib.kernel.execution import attempts
 from chalicelib.kernel.identity import userinfo
 from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.outbound.egress import reset_pool
@@ -151,7 +151,7 @@ def conflicts(_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Conflicts
     The callers of a test share one interpreter, where real callers have a process each. So a request takes many times
     longer here, and the service's time limits are extended. Its limits on attempts stay.
     """
-    for module, limit in ((pipeline, "_MAX_WAIT_SECONDS"), (access_epochs, "_CLOSING_SECONDS")):
+    for module, limit in ((attempts, "_MAX_WAIT_SECONDS"), (access_epochs, "_CLOSING_SECONDS")):
         monkeypatch.setattr(module, limit, getattr(module, limit) * 20)
     with conflicting_transactions() as conflicts:
         yield conflicts

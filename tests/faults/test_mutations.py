@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.notifications.webhooks.logic.host_rate_limit import slot_counter_key
-from chalicelib.kernel.execution import pipeline
+from chalicelib.kernel.execution import attempts
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
@@ -95,7 +95,7 @@ class TestMutation:
         self, operation, variant, tenant, restore_tenant, clock, expected_summary, monkeypatch
     ):
         if variant.is_repeated:
-            monkeypatch.setattr(pipeline, "_MAX_WAIT_SECONDS", 0.05)
+            monkeypatch.setattr(attempts, "_MAX_WAIT_SECONDS", 0.05)
         for at in call_numbers():
             restore_tenant()
             items_before = stored_items()

@@ -51,14 +51,14 @@ routes = RouteGroup("notices")
 @routes.post("/notices", access=Caller.OPERATOR, scope=None, emits="notice.posted")
 def post_notice(ctx: Context, body: NoticeBody) -> NoticeOut:
     """Post a notice."""
-    return NoticeOut.of(
-        ctx.changes.create(Notice(**ctx.new_id_and_time_fields(), **body.to_stored_fields_with_defaults()))
-    )
+    notice = Notice(**ctx.new_id_and_time_fields(), **body.to_stored_fields_with_defaults())
+    return NoticeOut.of(ctx.changes.event(ctx.changes.create(notice)))
 
 
 @routes.patch("/notices/{notice_id}", access=Caller.OPERATOR, scope=None, emits="notice.revised")
 def revise_notice(ctx: Context, notice: Notice, body: NoticePatch) -> NoticeOut:
     """Change the text of a notice."""
+    ctx.changes.event(notice)
     return NoticeOut.of(ctx.changes.update(notice, **body.to_stored_fields_with_defaults()))
 
 

@@ -135,13 +135,14 @@ def _unknown_parameter_error(name: str, model: type[Query]) -> FieldError:
 def valid_field_or_none(model: type[Input], name: str, request: Request) -> Any:
     """Return the value of one field of the body, or None if it is not valid. The other fields need not be valid.
 
-    A field that is not sent has its default value or, in a merge patch, the value None.
+    A field that is not sent, or null, has its default value or, in a merge patch, the value None.
     """
-    field, body = model.model_fields[name], request.unvalidated_json_object_or_empty
-    if (field.alias or name) not in body:
+    field = model.model_fields[name]
+    value = request.unvalidated_json_object_or_empty.get(field.alias or name)
+    if value is None:
         return None if issubclass(model, Patch) or field.is_required() else field.get_default(call_default_factory=True)
     try:
-        return _field_adapter(model, name).validate_python(body[field.alias or name])
+        return _field_adapter(model, name).validate_python(value)
     except ValidationError:
         return None
 

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.domains.logic import dns_check
 from chalicelib.kernel.core.clock import after
-from chalicelib.kernel.execution import pipeline
+from chalicelib.kernel.execution import attempts
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unique_items import guard_key
 from tests.harness.api import ApiResponse, Json
@@ -237,7 +237,7 @@ class TestDomainOfAnotherPlatform:
     def test_the_first_of_two_concurrent_checks_gets_the_domain(
         self, api, platform, other_platform, nameserver, monkeypatch, max_wait_seconds
     ):
-        monkeypatch.setattr(pipeline, "_MAX_WAIT_SECONDS", max_wait_seconds)
+        monkeypatch.setattr(attempts, "_MAX_WAIT_SECONDS", max_wait_seconds)
         proofs = [claim_domain(api, each)["records"][0]["expected"] for each in (platform, other_platform)]
         nameserver.set_replies(CHALLENGE_NAME, proofs, record_type="TXT")
         nameserver.set_replies(SHOP_DOMAIN, [TARGET], record_type="CNAME")
