@@ -30,6 +30,7 @@ MISCONFIGURED_DAYS: Final = 1
 """Days with an invalid host name or certificate after which a webhook is disabled."""
 
 _MAX_PROBE_DELAY_SECONDS: Final = 1_800
+"""Longest pause after a time-out until the next probe."""
 
 
 class CircuitState(Enum):
