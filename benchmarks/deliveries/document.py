@@ -28,11 +28,11 @@ numbers of workers are the service's own. Two values are assumed: the response t
 0.2 s), and the time of a worker's own reads and writes (0.03 s).
 
 The messages of a webhook form a message group, so they do not wait for those of other webhooks. But a worker that
-waits for an endpoint, up to {patience:.0f} s, cannot handle other messages. A webhook that times out, or that was
-never called, therefore has an open circuit: its deliveries are deferred at once, and a queue with workers of its own
-probes the endpoint with one event at a time. In the worst case all hanging endpoints have responded until the start of
-the simulation, so each must time out once. The table shows the lag of the {healthy} healthy endpoints, from the event
-to the response, in seconds, by the time of the event:
+waits for an endpoint, up to {patience:.0f} s, cannot handle other messages. Therefore a webhook that times out has an
+open circuit, and one that was never called a half-open one: deliveries are deferred at once, and a queue with workers
+of its own probes the endpoint with one event at a time. In the worst case all hanging endpoints have responded until
+the start of the simulation, so each must time out once. The table shows the lag of the {healthy} healthy endpoints,
+from the event to the response, in seconds, by the time of the event:
 """
 
 _HANGING_CONCLUSION: Final = """\

@@ -3,7 +3,7 @@
     python -m benchmarks.deliveries.hanging_endpoints
 
 A discrete-event simulation of the queues, the workers and the webhooks. It uses the service's own rules: the retry
-schedule (`retry_schedule.py`), the circuit breaker (`circuit_breaker.py`), the time-out of an endpoint, and the numbers
+schedule (`retry_schedule.py`), the circuit breaker (`circuit.py`), the time-out of an endpoint, and the numbers
 of workers and the batch sizes (`app.py`). Assumed are the rate of events, the response time of a healthy endpoint, and
 the time of a worker's own reads and writes. SQS delivers at once, and all workers run from the first second.
 
@@ -27,7 +27,7 @@ from app import app
 from benchmarks.deliveries import document
 from benchmarks.deliveries.lag import percentiles
 from chalicelib.features.notifications.logic.retry_schedule import next_attempt_at
-from chalicelib.features.notifications.webhooks.logic.circuit_breaker import next_probe_at_within_half_hour
+from chalicelib.features.notifications.webhooks.models.circuit import Circuit, CircuitState
 from chalicelib.features.notifications.webhooks.tasks import _PROBE_TIMEOUT_SECONDS
 from chalicelib.kernel.core.clock import after, timestamp, timestamp_ms
 from chalicelib.kernel.outbound.webhook_client import TOTAL_SECONDS
@@ -77,13 +77,11 @@ class Load:
 
 @dataclass
 class Webhook:
-    """A webhook and its backlog. `probe_at` is the time of the next probe while the circuit is open."""
+    """A webhook, the state of its circuit breaker, and its backlog."""
 
     number: int
     is_hanging: bool
-    is_responsive: bool
-    consecutive_timeouts: int = 0
-    probe_at: float | None = None
+    circuit: Circuit
     backlog: list[tuple[float, int, "Delivery"]] = field(default_factory=list)
 
 
@@ -193,9 +191,9 @@ class Simulation:
     def __init__(self, design: Design, load: Load) -> None:
         self.design, self.load = design, load
         self._event_random, self._delivery_random = random.Random(load.seed), random.Random(load.seed)  # noqa: S311 - a simulation
+        circuit = Circuit(responsive=design.starts_responsive, backlog_drained=design.starts_responsive)
         self.webhooks = [
-            Webhook(number, number < load.hanging, design.starts_responsive)
-            for number in range(load.hanging + load.healthy)
+            Webhook(number, number < load.hanging, circuit) for number in range(load.hanging + load.healthy)
         ]
         self.now, self.ends_at = 0.0, load.minutes * 60.0
         self.lags: list[tuple[float, float]] = []
@@ -255,7 +253,8 @@ class Simulation:
             self._start_batches(batch.pool)
 
     def _is_attempted(self, webhook: Webhook, pool: WorkerPool) -> bool:
-        return webhook.is_responsive or pool.sends_probes or not self.design.has_circuit_breaker
+        is_permitted = webhook.circuit.permits_request(is_probe=pool.sends_probes, sends_backlog=False)
+        return is_permitted or not self.design.has_circuit_breaker
 
     def _response_seconds(self, delivery: Delivery) -> float:
         return TOTAL_SECONDS if delivery.webhook.is_hanging else self._delivery_random.uniform(*_RESPONSE_SECONDS_RANGE)
@@ -271,9 +270,9 @@ class Simulation:
 
     def _defer(self, delivery: Delivery) -> None:
         webhook = delivery.webhook
-        if webhook.probe_at is None:
+        if webhook.circuit.state is CircuitState.HALF_OPEN:
             webhook.backlog = [entry for entry in webhook.backlog if entry[2] is not delivery]
-            self._schedule_probe(webhook, self.now + _PROBE_TIMEOUT_SECONDS)
+            self._await_probe(webhook)
             self._enqueue(self.probe_pool, delivery)
         elif not delivery.attempts:  # A retried delivery is already in the backlog.
             webhook.backlog.append((delivery.occurred_at, self._last_number, delivery))
@@ -282,13 +281,9 @@ class Simulation:
         webhook = delivery.webhook
         self.lags.append((delivery.occurred_at, self.now - delivery.occurred_at))
         self._undelivered_count -= 1
-        if not webhook.is_responsive:
-            webhook.is_responsive, webhook.consecutive_timeouts, webhook.probe_at, backlog = (
-                True,
-                0,
-                None,
-                sorted(webhook.backlog),
-            )
+        if not webhook.circuit.responsive:
+            webhook.circuit = webhook.circuit.recovering(self._timestamp()).after_backlog()
+            backlog = sorted(webhook.backlog)
             webhook.backlog.clear()
             for _, _, deferred in backlog:
                 self._enqueue(self.delivery_pool, deferred)
@@ -296,36 +291,40 @@ class Simulation:
     def _record_timeout(self, delivery: Delivery) -> None:
         self.timeouts += 1
         delivery.attempts += 1
-        time, webhook = after(_START_TIME, seconds=self.now), delivery.webhook
-        webhook.consecutive_timeouts += 1
+        time, webhook = self._timestamp(), delivery.webhook
         next_at = next_attempt_at(delivery.attempts, time, self._delivery_random.uniform(-1, 1))
         if next_at:
             self._schedule(_seconds_since_start(next_at), partial(self._enqueue, self.delivery_pool, delivery))
         if self.design.has_circuit_breaker:
-            webhook.is_responsive = False
-            self._schedule_probe(
-                webhook,
-                _seconds_since_start(next_probe_at_within_half_hour(next_at, webhook.consecutive_timeouts, time)),
-            )
+            self._schedule_probe(webhook, webhook.circuit.opened(next_at, time))
             if next_at:
                 webhook.backlog.append((_seconds_since_start(next_at), self._last_number, delivery))
 
-    def _schedule_probe(self, webhook: Webhook, probe_at: float) -> None:
-        webhook.probe_at = probe_at
-        self._schedule(probe_at, partial(self._probe, webhook))
+    def _timestamp(self, *, seconds_from_now: float = 0) -> str:
+        return after(_START_TIME, seconds=self.now + seconds_from_now)
+
+    def _await_probe(self, webhook: Webhook) -> None:
+        lost_at = self._timestamp(seconds_from_now=_PROBE_TIMEOUT_SECONDS)
+        self._schedule_probe(webhook, webhook.circuit.probing(lost_at))
+
+    def _schedule_probe(self, webhook: Webhook, circuit: Circuit) -> None:
+        webhook.circuit = circuit
+        assert circuit.probe_at is not None  # noqa: S101 - the circuit is open
+        self._schedule(_seconds_since_start(circuit.probe_at), partial(self._probe, webhook))
 
     def _probe(self, webhook: Webhook) -> None:
         """Probe a webhook with the oldest due event."""
-        if webhook.probe_at is None or webhook.probe_at > self.now:
+        probe_at = webhook.circuit.probe_at
+        if probe_at is None or _seconds_since_start(probe_at) > self.now:
             return  # The probe was rescheduled.
         due = [entry for entry in webhook.backlog if entry[0] <= self.now]
         if due:
             first = min(due, key=lambda entry: entry[2].occurred_at)
             webhook.backlog.remove(first)
-            self._schedule_probe(webhook, self.now + _PROBE_TIMEOUT_SECONDS)
+            self._await_probe(webhook)
             self._enqueue(self.probe_pool, first[2])
         else:
-            webhook.probe_at = None
+            webhook.circuit = webhook.circuit.probing(None)
 
 
 @dataclass

@@ -16,8 +16,8 @@ from chalicelib.kernel.core.aws import AWS_ERRORS
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
-from chalicelib.kernel.crypto.encryption import DecryptionError
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
+from chalicelib.kernel.crypto.symmetric import DecryptionError
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.log_ids import organization_id_from_log

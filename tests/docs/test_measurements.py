@@ -186,7 +186,7 @@ def test_hanging_endpoints_do_not_delay_healthy_ones_once_their_circuit_is_open(
 def test_a_webhook_with_an_open_circuit_is_probed_with_one_event_at_a_time(name, simulations_by_design):
     simulation = simulations_by_design[name]
     max_timeouts = simulation.load.minutes * 60 / TOTAL_SECONDS
-    timeouts = [webhook.consecutive_timeouts for webhook in simulation.webhooks if webhook.is_hanging]
+    timeouts = [webhook.circuit.consecutive_timeouts for webhook in simulation.webhooks if webhook.is_hanging]
     assert 2 <= max(timeouts) <= max_timeouts
 
 

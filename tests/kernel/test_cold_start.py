@@ -10,7 +10,7 @@ def imported(*names):
     return [name for name in names if name in sys.modules]
 
 from chalicelib.kernel.core import ip_networks
-from chalicelib.kernel.crypto import checkpoints, encryption, merkle, signatures
+from chalicelib.kernel.crypto import checkpoints, merkle, symmetric
 from chalicelib.kernel.identity import api_key_format, jwt
 from chalicelib.kernel.outbound import ip_addresses, mail, webhook_client, webhook_urls
 TypeAdapter(webhook_urls.TargetUrl).validate_python("https://example.com/hooks")

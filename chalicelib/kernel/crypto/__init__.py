@@ -1,1 +1,1 @@
-"""Keys, signatures, encryption, Merkle trees and checkpoints."""
+"""Keys, symmetric cryptography, Merkle trees and checkpoints."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.crypto import encryption
+from chalicelib.kernel.crypto import symmetric
 from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage import table
@@ -59,7 +59,7 @@ class IdempotentRequest:
             detail = "This Idempotency-Key was used with another request before. Use a new key for each request."
             raise Problem.create_with_field_error(_HEADER, "idempotency_key_reused", detail)
         body = (
-            encryption.decrypt_bytes(stored_item["body"], self._encryption_context_text)
+            symmetric.decrypt_bytes(stored_item["body"], self._encryption_context_text)
             if stored_item["sealed"]
             else stored_item["body"]
         )
@@ -69,7 +69,7 @@ class IdempotentRequest:
         """Return the write that stores the response unless one is stored. A response with a secret is encrypted."""
         now = int(time.time())
         body = (
-            encryption.encrypt_bytes(response.body, self._encryption_context_text) if response.secret else response.body
+            symmetric.encrypt_bytes(response.body, self._encryption_context_text) if response.secret else response.body
         )
         item = {
             "pk": self.key[0],

@@ -16,8 +16,8 @@ from typing import Final
 
 from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.problems import Problem, unavailable
-from chalicelib.kernel.crypto import encryption
-from chalicelib.kernel.crypto.encryption import DecryptionError
+from chalicelib.kernel.crypto import symmetric
+from chalicelib.kernel.crypto.symmetric import DecryptionError
 from chalicelib.kernel.identity.claims import Profile, claim_names, profile_from_claims
 from chalicelib.kernel.identity.discovery import fetch_discovery_document, require_https_unless_local
 from chalicelib.kernel.outbound.circuit_breaker import CircuitBreaker, CircuitOpen
@@ -167,7 +167,7 @@ def _load_or_request(owner: TokenOwner) -> UserinfoResponse:
 def _store(key: ItemKey, profile: Profile, expires_at: int) -> None:
     try:
         plaintext = json.dumps({"profile": asdict(profile)}).encode()
-        sealed = encryption.encrypt_bytes(plaintext, _encryption_context_text(key))
+        sealed = symmetric.encrypt_bytes(plaintext, _encryption_context_text(key))
         item: Item = {"pk": key[0], "sk": key[1], "sealed": sealed, "ttl": expires_at}
         table.write_transaction([Write("Put", key, item=item)])
     except (Problem, TransactionCancelled) as error:
@@ -182,7 +182,7 @@ def _cached_response_or_none(key: ItemKey) -> UserinfoResponse | None:
     if item is None or table.is_expired(item):
         return None
     try:
-        stored = json.loads(encryption.decrypt_bytes(item["sealed"], _encryption_context_text(key)))
+        stored = json.loads(symmetric.decrypt_bytes(item["sealed"], _encryption_context_text(key)))
     except DecryptionError:  # DATA_KEY was rotated.
         return None
     response = UserinfoResponse(Profile(**stored["profile"]))

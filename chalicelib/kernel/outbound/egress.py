@@ -1,4 +1,4 @@
-"""Connections to external servers: only to permitted addresses, and only until the deadline of an exchange.
+"""Requests to external servers: only to permitted addresses, and only until the deadline of an exchange.
 
 A host name is resolved only once, so the connection goes to the address that was checked. httpcore pools the
 connections and implements HTTP.
@@ -7,11 +7,12 @@ connections and implements HTTP.
 import select
 import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
+from ipaddress import ip_address
 from threading import Lock
 from time import monotonic
 from typing import Any, Final, TypeVar
@@ -20,7 +21,9 @@ import httpcore
 
 from chalicelib.kernel.core.idle_connections import MAX_IDLE_SECONDS, IdleConnections
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.outbound.ip_addresses import HostNotResolved, is_public, resolve_host
+from chalicelib.kernel.outbound import dns
+from chalicelib.kernel.outbound.http_headers import CLIENT_HEADERS
+from chalicelib.kernel.outbound.ip_addresses import is_localhost_name, is_public
 
 CONNECT_SECONDS: Final = 3.0
 """Time-out of DNS, TCP and TLS together."""
@@ -29,10 +32,15 @@ _MAX_IDLE_CONNECTIONS: Final = 50
 _MIN_ATTEMPT_SECONDS: Final = 1.0
 """Minimum time for an attempt to connect to one of several addresses. A lost packet takes a second."""
 
+_LOOPBACK: Final = ("127.0.0.1", "::1")
+_RECORD_TYPES: Final[tuple[dns.RecordType, ...]] = ("A", "AAAA")
+_SECOND_QUERY_SECONDS: Final = 0.5
+"""Time to wait for further addresses when some are known. Some servers never respond to AAAA queries."""
+
 NO_PUBLIC_ADDRESS: Final = "The host has no public address."
 CLOSED_ERROR: Final = "The server closed the connection without a response."
 _INVALID_RESPONSE_ERROR: Final = "The response is not HTTP, or ended too early."
-_CONNECTION_ERRORS: Final = (httpcore.NetworkError, httpcore.RemoteProtocolError)
+_HTTP_ERRORS: Final = (httpcore.TimeoutException, httpcore.NetworkError, httpcore.RemoteProtocolError)
 
 T = TypeVar("T")
 
@@ -67,24 +75,50 @@ class Exchange:
     received_bytes: int = 0
     failed_attempts_ms: list[int] = field(default_factory=list)
 
-    def perform(self, send: Callable[[], T]) -> T:
-        """Return the result of a function that sends the request with the pool. Raises ExchangeFailed.
+    def request(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        read: "_Reader[T]",
+        content: bytes | None = None,
+    ) -> T:
+        """Send a request with `CLIENT_HEADERS` and return what `read` reads from the response. Raises ExchangeFailed.
 
-        If a pooled connection turns out to be dead, the next one is tried, and finally a new connection.
+        If a pooled connection turns out to be dead, the next one is tried, and finally a new connection. Redirects are
+        not followed.
         """
+        all_headers = [*{**headers, **CLIENT_HEADERS}.items()]
         while True:
             started_at, self.sent_bytes = monotonic(), 0
             try:
-                return send()
-            except httpcore.TimeoutException:
-                raise ExchangeFailed(f"The server did not respond within {self.seconds:g} s.", timed_out=True) from None
-            except _CONNECTION_ERRORS:
-                if self.connected or self.received_bytes:
-                    reason = _INVALID_RESPONSE_ERROR if self.received_bytes else CLOSED_ERROR
-                    raise ExchangeFailed(reason) from None
+                with _connection_pool().stream(method, url, headers=all_headers, content=content) as response:
+                    return read(self, response)
+            except _HTTP_ERRORS as error:
+                if isinstance(error, httpcore.TimeoutException) or self.connected or self.received_bytes:
+                    raise self._failure_from_http_error(error) from None
                 if self.sent_bytes:
                     self.failed_attempts_ms.append(round((monotonic() - started_at) * 1000))
 
+    def read_beginning(self, response: httpcore.Response, max_bytes: int) -> tuple[bytes, ExchangeFailed | None]:
+        """Return the beginning of a body, and why it ends too early if it does. The rest is not read."""
+        content = b""
+        try:
+            for part in response.iter_stream():
+                content += part
+                if len(content) >= max_bytes:
+                    break
+        except _HTTP_ERRORS as error:
+            return content, self._failure_from_http_error(error)
+        return content[:max_bytes], None
+
+    def _failure_from_http_error(self, error: Exception) -> ExchangeFailed:
+        if isinstance(error, httpcore.TimeoutException):
+            return ExchangeFailed(f"The server did not respond within {self.seconds:g} s.", timed_out=True)
+        return ExchangeFailed(_INVALID_RESPONSE_ERROR if self.received_bytes else CLOSED_ERROR)
+
+
+_Reader = Callable[[Exchange, httpcore.Response], T]
 
 _current_exchange: ContextVar[Exchange] = ContextVar("exchange")
 
@@ -100,8 +134,8 @@ def exchange_with_deadline(seconds: float) -> Iterator[Exchange]:
         _current_exchange.reset(token)
 
 
-def connection_pool() -> httpcore.ConnectionPool:
-    """Return this process's connection pool. Call this for each request, because it closes idle connections."""
+def _connection_pool() -> httpcore.ConnectionPool:
+    """Return this process's connection pool. It is called for each request, because it closes idle connections."""
     with _pool_lock:
         pool, connections = _pool_and_connections()
     connections.close_if_idle()
@@ -206,16 +240,44 @@ def _seconds_until_deadline(deadline: float) -> float:
 
 def _resolve_and_filter_allowed_addresses(host: str, deadline: float) -> list[str]:
     """Return the addresses of a host that may be connected to. Raises ExchangeFailed if there is none."""
-    try:
-        addresses = resolve_host(host, deadline)
-    except HostNotResolved as error:
-        raise ExchangeFailed(str(error), timed_out=error.timed_out, misconfigured=error.no_such_name) from error
+    addresses = resolve_host(host, deadline)
     allowed = (
         addresses if settings().webhook_allow_private else [address for address in addresses if is_public(address)]
     )
     if not allowed:
         raise ExchangeFailed(NO_PUBLIC_ADDRESS)
     return allowed
+
+
+def resolve_host(host: str, deadline_monotonic: float) -> list[str]:
+    """Return the addresses of a host, IPv4 first. A literal address is returned itself.
+
+    Raises ExchangeFailed.
+    """
+    try:
+        return [str(ip_address(host))]
+    except ValueError:
+        return list(_LOOPBACK) if is_localhost_name(host) else _query_addresses(host, deadline_monotonic)
+
+
+def _query_addresses(host: str, deadline: float) -> list[str]:
+    addresses: list[str] = []
+    timed_out = no_such_name = False
+    for record_type in _RECORD_TYPES:
+        seconds_left = deadline - monotonic()
+        try:
+            records = dns.query_dns(
+                host, record_type, min(seconds_left, _SECOND_QUERY_SECONDS) if addresses else seconds_left
+            )
+            addresses += records
+            no_such_name = no_such_name or records is dns.NO_SUCH_NAME
+        except dns.DnsError as error:
+            timed_out = timed_out or error.timed_out
+    if not addresses and timed_out:
+        raise ExchangeFailed("The name's DNS servers did not respond in time.", timed_out=True)
+    if not addresses:
+        raise ExchangeFailed("The name cannot be resolved.", misconfigured=no_such_name)
+    return addresses
 
 
 def _connect_to_first_address(candidates: list[str], port: int, deadline: float) -> socket.socket:

@@ -1,12 +1,10 @@
-"""Public IP addresses, and the resolution of host names."""
+"""Public IP addresses, and names of the machine itself."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
-from time import monotonic
 from typing import Final
 
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.outbound import dns
 
 _SPECIAL_IPV4: Final = tuple(
     map(
@@ -53,22 +51,6 @@ _SPECIAL_IPV6: Final = tuple(
 """Special-purpose networks within the global unicast addresses (IANA), such as Teredo, 6to4 and documentation."""
 
 NOT_PUBLIC: Final = "an address that is not public"
-_LOOPBACK: Final = ("127.0.0.1", "::1")
-_RECORD_TYPES: Final[tuple[dns.RecordType, ...]] = ("A", "AAAA")
-_SECOND_QUERY_SECONDS: Final = 0.5
-"""Time to wait for further addresses when some are known. Some servers never respond to AAAA queries."""
-
-
-class HostNotResolved(Exception):
-    """A name has no address, for the reason in the message. `timed_out`: the servers did not respond in time.
-
-    `no_such_name`: they responded that the name does not exist.
-    """
-
-    def __init__(self, why: str, *, timed_out: bool = False, no_such_name: bool = False) -> None:
-        super().__init__(why)
-        self.timed_out = timed_out
-        self.no_such_name = no_such_name
 
 
 def is_public(address: str) -> bool:
@@ -98,34 +80,3 @@ def mask_private_address(address: str) -> str:
 def is_localhost_name(host: str) -> bool:
     """Return whether a name always refers to the machine itself (RFC 6761, section 6.3)."""
     return f".{ascii_lower(host).rstrip('.')}".endswith(".localhost")
-
-
-def resolve_host(host: str, deadline_monotonic: float) -> list[str]:
-    """Return the addresses of a host, IPv4 first. A literal address is returned itself.
-
-    Raises HostNotResolved.
-    """
-    try:
-        return [str(ip_address(host))]
-    except ValueError:
-        return list(_LOOPBACK) if is_localhost_name(host) else _query_addresses(host, deadline_monotonic)
-
-
-def _query_addresses(host: str, deadline: float) -> list[str]:
-    addresses: list[str] = []
-    timed_out = no_such_name = False
-    for record_type in _RECORD_TYPES:
-        seconds_left = deadline - monotonic()
-        try:
-            records = dns.query_dns(
-                host, record_type, min(seconds_left, _SECOND_QUERY_SECONDS) if addresses else seconds_left
-            )
-            addresses += records
-            no_such_name = no_such_name or records is dns.NO_SUCH_NAME
-        except dns.DnsError as error:
-            timed_out = timed_out or error.timed_out
-    if not addresses and timed_out:
-        raise HostNotResolved("The name's DNS servers did not respond in time.", timed_out=True)
-    if not addresses:
-        raise HostNotResolved("The name cannot be resolved.", no_such_name=no_such_name)
-    return addresses

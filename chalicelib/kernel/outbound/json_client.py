@@ -5,10 +5,12 @@ from json import loads
 from typing import TYPE_CHECKING, Any, Final
 
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.version import VERSION
+from chalicelib.kernel.outbound.http_headers import decode_headers
 
 if TYPE_CHECKING:
     from httpcore import Response
+
+    from chalicelib.kernel.outbound.egress import Exchange
 
 MAX_JSON_RESPONSE_BYTES: Final = 65_536
 """Size of a JSON response from another server, such as an issuer."""
@@ -36,42 +38,33 @@ def get_json_object(url: str, seconds: float, headers: Mapping[str, str]) -> dic
 
     try:
         with exchange_with_deadline(seconds) as exchange:
-            return _parse_object(exchange.perform(lambda: _request_body(url, headers)))
+            return _parse_object(exchange.request("GET", url, {**headers, "Accept": _JSON}, _read_json))
     except ExchangeFailed as failure:
         raise JsonNotReceived(str(failure)) from None
 
 
-def _request_body(url: str, headers: Mapping[str, str]) -> bytes:
-    from chalicelib.kernel.outbound.egress import connection_pool
+def _read_json(exchange: "Exchange", response: "Response") -> bytes:
+    if response.status in _REDIRECTION:
+        raise JsonNotReceived("The server redirects, which is not followed.", response.status)
+    if response.status != _HTTP_OK:
+        raise JsonNotReceived(f"The server responded with status {response.status}.", response.status)
+    _require_json(decode_headers(response.headers).get("content-type", ""))
+    body, failure = exchange.read_beginning(response, MAX_JSON_RESPONSE_BYTES + 1)
+    if failure:
+        raise failure
+    if len(body) > MAX_JSON_RESPONSE_BYTES:
+        raise JsonNotReceived(f"The response is longer than {MAX_JSON_RESPONSE_BYTES} bytes.")
+    return body
 
-    fixed_headers = {"Accept": _JSON, "Accept-Encoding": "identity", "User-Agent": f"Atrium/{VERSION}"}
-    with connection_pool().stream("GET", url, headers=[*{**headers, **fixed_headers}.items()]) as response:
-        if response.status in _REDIRECTION:
-            raise JsonNotReceived("The server redirects, which is not followed.", response.status)
-        if response.status != _HTTP_OK:
-            raise JsonNotReceived(f"The server responded with status {response.status}.", response.status)
-        _require_json(response)
-        return _read_limited(response)
 
-
-def _require_json(response: "Response") -> None:
-    headers = {ascii_lower(name.decode("latin-1")): value.decode("latin-1") for name, value in response.headers}
-    media_type = ascii_lower(headers.get("content-type", "").partition(";")[0].strip())
+def _require_json(content_type: str) -> None:
+    media_type = ascii_lower(content_type.partition(";")[0].strip())
     if media_type == "application/jwt":
         raise JsonNotReceived(
             "The server sends a signed response (`application/jwt`), which is not supported. Configure it to send JSON."
         )
     if media_type != _JSON:
         raise JsonNotReceived("The server sends no JSON: the content type is not `application/json`.")
-
-
-def _read_limited(response: "Response") -> bytes:
-    content = bytearray()
-    for part in response.iter_stream():
-        content += part
-        if len(content) > MAX_JSON_RESPONSE_BYTES:
-            raise JsonNotReceived(f"The response is longer than {MAX_JSON_RESPONSE_BYTES} bytes.")
-    return bytes(content)
 
 
 def _parse_object(body: bytes) -> dict[str, Any]:

@@ -6,11 +6,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from chalicelib.kernel.core.version import VERSION
-from chalicelib.kernel.outbound.retry_after import parse_retry_after_or_none
+from chalicelib.kernel.outbound.http_headers import CLIENT_HEADERS, decode_headers, parse_retry_after_or_none
 
 if TYPE_CHECKING:
     from httpcore import Response
+
+    from chalicelib.kernel.outbound.egress import Exchange
 
 TOTAL_SECONDS: Final = 15.0
 """Time limit of a request: connection, request and response together."""
@@ -55,7 +56,7 @@ def post_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: flo
     started_at = monotonic()
     with exchange_with_deadline(TOTAL_SECONDS if seconds is None else seconds) as exchange:
         try:
-            response = exchange.perform(lambda: _send_once(url, body, headers))
+            response = exchange.request("POST", url, {**headers, **connection_headers(url)}, _read_result, body)
         except ExchangeFailed as failure:
             response = WebhookResponse(
                 None, str(failure), "", 0, timed_out=failure.timed_out, misconfigured=failure.misconfigured
@@ -67,35 +68,15 @@ def post_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: flo
 
 def connection_headers(url: str) -> dict[str, str]:
     """Return the headers that every request to a target URL has."""
-    return {"Host": urlsplit(url).netloc, "User-Agent": f"Atrium/{VERSION}", "Accept-Encoding": "identity"}
+    return {"Host": urlsplit(url).netloc, **CLIENT_HEADERS}
 
 
-def _send_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
-    from chalicelib.kernel.outbound.egress import connection_pool
-
-    all_headers = [*{**headers, **connection_headers(url)}.items()]
-    with connection_pool().stream("POST", url, headers=all_headers, content=body) as response:
-        response_headers = {name.lower(): value.decode("latin-1") for name, value in reversed(response.headers)}
-        retry_after = parse_retry_after_or_none(response_headers.get(b"retry-after", ""))
-        beginning, timed_out = _read_beginning_and_timed_out(response)
-        return WebhookResponse(response.status, None, _decode_and_truncate_text(beginning), 0, retry_after, timed_out)
-
-
-def _read_beginning_and_timed_out(response: "Response") -> tuple[bytes, bool]:
-    """Return the beginning of a response, and whether reading it timed out. A partial response is valid."""
-    from httpcore import NetworkError, RemoteProtocolError, TimeoutException
-
-    content = b""
-    try:
-        for part in response.iter_stream():
-            content += part
-            if len(content) >= MAX_RESPONSE_BYTES:
-                break
-    except TimeoutException:
-        return content, True
-    except (NetworkError, RemoteProtocolError):
-        pass
-    return content[:MAX_RESPONSE_BYTES], False
+def _read_result(exchange: "Exchange", response: "Response") -> WebhookResponse:
+    """Return the result, with the beginning of the body. A partial response is valid."""
+    retry_after = parse_retry_after_or_none(decode_headers(reversed(response.headers)).get("retry-after"))
+    beginning, failure = exchange.read_beginning(response, MAX_RESPONSE_BYTES)
+    timed_out = failure is not None and failure.timed_out
+    return WebhookResponse(response.status, None, _decode_and_truncate_text(beginning), 0, retry_after, timed_out)
 
 
 def _decode_and_truncate_text(data: bytes) -> str:

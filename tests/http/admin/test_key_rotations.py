@@ -7,8 +7,8 @@ import pytest
 
 from chalicelib.features.audit.exports.logic.verify import main
 from chalicelib.kernel.core.encoding import to_base64url
-from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt_bytes, encrypt_bytes
 from chalicelib.kernel.crypto.keyrings import KeyPurpose
+from chalicelib.kernel.crypto.symmetric import DecryptionError, decrypt_bytes, encrypt_bytes
 from local.tools.reencrypt import ReencryptionFailed, reencrypt_secrets
 from local.tools.renew_seals import renew_entry_macs
 from tests.harness import webhooks

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.kernel.core.encoding import from_base64url, to_base64url
-from chalicelib.kernel.crypto import signatures
+from chalicelib.kernel.crypto import symmetric
 from tests.harness import snapshots
 from tests.harness.challenges import get_challenge
 from tests.harness.leads import (
@@ -121,7 +121,7 @@ class TestLeadToken:
 
     def test_an_altered_token_and_one_of_another_purpose_are_rejected_without_reads(self, api, lead):
         claims, tag = from_base64url(lead.token)[:24], from_base64url(lead.token)[24:]
-        for other_tag in (bytes([tag[0] ^ 1, *tag[1:]]), signatures.authentication_tag_bytes(claims, "preview")):
+        for other_tag in (bytes([tag[0] ^ 1, *tag[1:]]), symmetric.authentication_tag_bytes(claims, "preview")):
             for path in (lead.path, "/public/leads"):
                 response = api.get(path, headers={"Lead-Token": to_base64url(claims + other_tag)})
                 assert (response.status_and_code, response.calls.call_names) == ("401 unauthenticated", [])

@@ -1,11 +1,14 @@
 """Targets of webhooks that do not respond, or not in time, or are misconfigured; and the request rate to one host."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from chalicelib.features.notifications.logic import batches
+from chalicelib.features.notifications.webhooks.entities import Webhook
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit
+from chalicelib.features.notifications.webhooks.models.circuit import Circuit, CircuitState
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
@@ -210,6 +213,41 @@ def run_each_second(workers, clock, seconds):
         workers.run_sweep()
         workers.deliver(include_delayed=True)
         clock.shift(seconds=1)
+
+
+class TestChangeDuringAnAttempt:
+    """The circuit breaker of a new webhook, whose stored state another worker changes before the attempt ends."""
+
+    @pytest.fixture
+    def circuit_after_attempt(self, organization, new_webhook, rename, workers, targets, monkeypatch):
+        """Return the circuit after an attempt with a response, during which these attributes are stored."""
+
+        def attempt(response: WebhookResponse, **attributes: Any) -> Circuit:
+            webhook = new_webhook(URL)
+            key = Webhook.make_item_key(organization_id=organization.id, id=webhook.id)
+
+            def change_and_respond(*_: Any) -> WebhookResponse:
+                if not targets.sent:
+                    targets.sent.append(key)
+                    memory_aws.put_item({**(memory_aws.get_item(*key) or {}), **attributes})
+                return response
+
+            monkeypatch.setattr(webhook_client, "post_webhook", change_and_respond)
+            rename("First")
+            workers.deliver()
+            assert targets.sent
+            return Webhook.from_item(memory_aws.get_item(*key) or {}).circuit
+
+        return attempt
+
+    def test_a_timeout_adds_to_those_that_are_stored_now(self, circuit_after_attempt):
+        circuit = circuit_after_attempt(TIMED_OUT, silences=3, parked_until="2026-01-01T00:00:00.000Z")
+        assert (circuit.state, circuit.consecutive_timeouts) == (CircuitState.OPEN, 4)
+
+    def test_a_response_does_not_change_a_circuit_that_is_closed_now(self, circuit_after_attempt):
+        closed = {"answers": True, "caught_up": True, "parked_until": None}
+        circuit = circuit_after_attempt(WebhookResponse(204, None, "", 1), **closed)
+        assert circuit == Circuit(responsive=True, backlog_drained=True)
 
 
 class TestHostRateLimit:

@@ -19,7 +19,6 @@ ROOT: Final = Path(chalicelib.__path__[0])
 ALLOWED: Final = {
     "kernel/core/case_folding.py": "defines the functions to use instead",
     "kernel/http/fields.py": "`fold_case_accents_and_spaces` is for searches in titles, which identify nobody",
-    "kernel/outbound/webhook_client.py": "headers of a response, in bytes",
     "kernel/core/settings.py": "names of settings",
     "kernel/crypto/keyrings.py": "the name of a setting",
     "features/research/entities.py": "the name of a path parameter",

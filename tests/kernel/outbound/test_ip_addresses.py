@@ -10,9 +10,10 @@ from dns.resolver import Resolver
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.outbound import dns, ip_addresses
+from chalicelib.kernel.outbound import dns, egress
 from chalicelib.kernel.outbound.dns import DnsError, query_dns
-from chalicelib.kernel.outbound.ip_addresses import HostNotResolved, is_localhost_name, is_public, resolve_host
+from chalicelib.kernel.outbound.egress import ExchangeFailed, resolve_host
+from chalicelib.kernel.outbound.ip_addresses import is_localhost_name, is_public
 from tests.harness.nameserver import Nameserver
 
 SPECIAL: Final = (
@@ -114,7 +115,7 @@ def test_an_invalid_name_and_one_without_addresses_cannot_be_resolved(failure, n
     nameserver.set_replies("a.example", ["192.0.2.1"])
     invalid_names = ("", ".", "a..example", "a" * 64 + ".example", "a." * 200 + "example", "ä.example")
     for host in ("broken.example", *invalid_names):
-        with pytest.raises(HostNotResolved, match=r"^The name cannot be resolved\.$") as raised:
+        with pytest.raises(ExchangeFailed, match=r"^The name cannot be resolved\.$") as raised:
             resolve(host)
         assert not raised.value.timed_out, host
 
@@ -122,7 +123,7 @@ def test_an_invalid_name_and_one_without_addresses_cannot_be_resolved(failure, n
 def test_silent_servers_are_awaited_until_the_deadline(nameserver):
     nameserver.set_replies("silent.example", "SILENCE")
     started_at = monotonic()
-    with pytest.raises(HostNotResolved, match="did not respond in time") as raised:
+    with pytest.raises(ExchangeFailed, match="did not respond in time") as raised:
         resolve("silent.example", seconds=0.3)
     assert raised.value.timed_out
     assert 0.3 <= monotonic() - started_at < 10
@@ -138,7 +139,7 @@ def test_silent_servers_are_awaited_until_the_deadline(nameserver):
     ids=["silence for IPv6", "a lost query", "a failure for IPv4"],
 )
 def test_addresses_of_one_family_are_sufficient_soon(ipv4_replies, ipv6_replies, addresses, nameserver, monkeypatch):
-    monkeypatch.setattr(ip_addresses, "_SECOND_QUERY_SECONDS", 0.2)
+    monkeypatch.setattr(egress, "_SECOND_QUERY_SECONDS", 0.2)
     monkeypatch.setattr(dns, "_ATTEMPT_SECONDS", 0.1)
     nameserver.set_replies("half.example", *ipv4_replies, record_type="A")
     nameserver.set_replies("half.example", *ipv6_replies, record_type="AAAA")
@@ -148,7 +149,7 @@ def test_addresses_of_one_family_are_sufficient_soon(ipv4_replies, ipv6_replies,
 
 
 def test_a_slow_server_is_awaited_until_there_is_an_address(nameserver, monkeypatch):
-    monkeypatch.setattr(ip_addresses, "_SECOND_QUERY_SECONDS", 0.1)
+    monkeypatch.setattr(egress, "_SECOND_QUERY_SECONDS", 0.1)
     nameserver.set_replies("slow.example", ["192.0.2.1", "2001:4860::1"])
     nameserver.delay_seconds = 0.3
     assert resolve("slow.example") == ["192.0.2.1"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.core.version import VERSION
 from chalicelib.kernel.outbound import egress, webhook_client
-from chalicelib.kernel.outbound.retry_after import parse_retry_after_or_none
+from chalicelib.kernel.outbound.http_headers import parse_retry_after_or_none
 from chalicelib.kernel.outbound.webhook_client import MAX_RESPONSE_BYTES, post_webhook
 from tests.harness.receiver import NO_REPLY, Receiver, Reply
 from tests.harness.waiting import wait_until

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from chalicelib.features.notifications.channels.models import ChannelOut, ChannelStatus, Provider
 from chalicelib.features.notifications.entities import Delivery, Subscriber
-from chalicelib.kernel.crypto import encryption
+from chalicelib.kernel.crypto import symmetric
 from chalicelib.kernel.outbound.webhook_urls import mask_path_and_query
 from chalicelib.kernel.storage.entity import Collection
 from chalicelib.kernel.storage.log_rules import LogRules
@@ -76,7 +76,7 @@ class IntegrationChannel(Subscriber):
     @property
     def decrypted_url(self) -> str:
         """Return the decrypted URL. Raises DecryptionError if the stored value was altered."""
-        return encryption.decrypt_bytes(self.sealed_url, _encryption_context_text(self.id)).decode()
+        return symmetric.decrypt_bytes(self.sealed_url, _encryption_context_text(self.id)).decode()
 
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that redact a person. A URL that names the person keeps only its host."""
@@ -94,7 +94,7 @@ class IntegrationChannel(Subscriber):
 def encrypted_url_fields(channel_id: str, url: str) -> dict[str, Any]:
     """Return the fields of a channel that store its URL, encrypted and masked."""
     return {
-        "sealed_url": encryption.encrypt_bytes(url.encode(), _encryption_context_text(channel_id)),
+        "sealed_url": symmetric.encrypt_bytes(url.encode(), _encryption_context_text(channel_id)),
         "masked_url": mask_path_and_query(url),
     }
 

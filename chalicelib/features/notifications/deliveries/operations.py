@@ -11,7 +11,6 @@ from chalicelib.features.notifications.logic.event_access import can_read_events
 from chalicelib.features.notifications.models.event_types import scope_area_of
 from chalicelib.features.notifications.models.schemas import DeliveriesQuery, DeliveryDetailOut, DeliveryOut
 from chalicelib.features.notifications.webhooks.entities import PROBE_TASK, Webhook, WebhookDelivery
-from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active_webhook
 from chalicelib.features.notifications.webhooks.logic.webhook_requests import describe_request
 from chalicelib.features.notifications.webhooks.models.schemas import WebhookStatisticsOut
 from chalicelib.features.tenancy.entities.organizations import require_organization_role
@@ -89,15 +88,16 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
     A delivery that waits for its next attempt is sent now. If the webhook is not active, the problem is
     `invalid_transition`.
     """
-    require_active_webhook(webhook)
+    webhook.require_active()
     if not webhook.has_scope_for_event_type(delivery.event_type):
         detail = f"The webhook may no longer receive events of {scope_area_of(delivery.event_type)}. See its areas."
         raise Problem("invalid_transition", detail)
     requeued = ctx.changes.update(_unexpired_delivery_or_not_found(delivery), **requeue_fields(ctx.now))
     ctx.changes.event(requeued)
     ctx.changes.enqueue_after_commit(QUEUE_TASK, requeued)
-    if not webhook.backlog_drained:  # The delivery would be deferred until a probe succeeds, so probe now.
-        ctx.changes.enqueue_after_commit(PROBE_TASK, ctx.changes.update_untracked(webhook, probe_at=ctx.now))
+    if not webhook.circuit.is_closed:  # The delivery would be deferred until a probe succeeds, so probe now.
+        probed = ctx.changes.update_untracked(webhook, **webhook.circuit.probing(ctx.now).to_fields())
+        ctx.changes.enqueue_after_commit(PROBE_TASK, probed)
     return DeliveryOut.of(requeued)
 
 

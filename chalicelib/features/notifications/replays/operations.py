@@ -5,8 +5,7 @@ from chalicelib.features.notifications.entities import RETENTION_DAYS
 from chalicelib.features.notifications.replays.entities import Replay, status_or_failed_and_skipped
 from chalicelib.features.notifications.replays.models import ReplayCreate, ReplayOut
 from chalicelib.features.notifications.webhooks.entities import Webhook
-from chalicelib.features.notifications.webhooks.logic.backlog import deferring_fields
-from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active_webhook
+from chalicelib.features.notifications.webhooks.logic.backlog import defer_new_events
 from chalicelib.features.tenancy.entities.organizations import require_organization_role
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.execution.context import Context
@@ -38,12 +37,12 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
     The replay runs in the background: poll the record in the 202 response until it is completed or failed. At most 10
     replays run at a time in an organization. If the webhook is not active, the problem is `invalid_transition`.
     """
-    require_active_webhook(webhook)
+    webhook.require_active()
     replay = _new_replay(ctx, webhook, body)
     jobs.create_and_enqueue_after_commit(ctx.changes, replay)
     ctx.changes.event(replay)
     if body.status == "pending":  # Even if the backlog is being sent, which then continues when the replay has ended.
-        ctx.changes.update_untracked(webhook, **deferring_fields(ctx.now))
+        ctx.changes.update_untracked(webhook, **defer_new_events(webhook.circuit, ctx.now).to_fields())
     return ReplayOut.of(replay)
 
 

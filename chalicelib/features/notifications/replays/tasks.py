@@ -99,7 +99,7 @@ def _requeue_batch_and_save_position(
 ) -> Replay:
     changes = UnitOfWork(now())
     # Pending deliveries always wait for all of them, although an earlier backlog may have been drained meanwhile.
-    defers = replay.delivery_status == "pending" or not webhook.backlog_drained
+    defers = replay.delivery_status == "pending" or not webhook.circuit.is_closed
     if defers:
         requeued = [_defer(changes, webhook, delivery) for delivery in batch]
     else:
@@ -135,7 +135,7 @@ def _defer(changes: UnitOfWork, webhook: Webhook, delivery: WebhookDelivery) -> 
 
 
 def _end_replay(replay: Replay, webhook: Webhook | None, error: str | None = None) -> Replay:
-    if webhook and (replay.has_deferred or not webhook.backlog_drained):
+    if webhook and (replay.has_deferred or not webhook.circuit.is_closed):
         probe_or_send_backlog_now(webhook)  # First, so that it is repeated if the worker dies.
     status = "failed" if error else "completed"
     return jobs.finish(replay, status=status, error=error, requeued=replay.done, position=None)

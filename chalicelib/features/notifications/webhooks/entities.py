@@ -1,14 +1,16 @@
 """Stored records of webhooks and their deliveries."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, fields
 from typing import Any, ClassVar, Final
 
 from chalicelib.features.notifications.entities import Delivery, Subscriber
 from chalicelib.features.notifications.models.schemas import DeliveryOut
 from chalicelib.features.notifications.webhooks.models.attempt_counts import build_counts_update
+from chalicelib.features.notifications.webhooks.models.circuit import Circuit
 from chalicelib.features.notifications.webhooks.models.schemas import WebhookOut, WebhookStatus
 from chalicelib.kernel.core.ids import new_id_and_time_fields
+from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey, ScheduledTask
 from chalicelib.kernel.storage.log_rules import LogRules
@@ -25,7 +27,6 @@ MAX_ACTIVE_SECRETS: Final = 5
 
 _ERASED_URL_FIELDS: Final = {
     "enabled": False,
-    "probe_at": None,
     "disabled_reason": "Its URL named a person who was erased. Give it another.",
 }
 
@@ -53,14 +54,8 @@ class WebhookDelivery(Delivery):
 class Webhook(Subscriber):
     """A webhook of an organization, with the state of its circuit breaker.
 
-    `secrets` holds `{sealed, until}` items. The current secret comes first, and its `until` is null. `failing_since` is
-    the time of the first failed attempt after the last success. `misconfigured_since` is the time since when the host
-    name does not resolve, or the certificate is invalid.
-
-    `responsive` is false if the last request timed out, or none was sent yet. `consecutive_timeouts` counts the
-    time-outs in a row. While `backlog_drained` is false, new events wait: for a probe at `probe_at` to succeed, for the
-    backlog to be sent in order, or for the rate limit of the host. `pending_disable_reason` is set once nothing is sent
-    any more and a task is about to disable the webhook.
+    `secrets` holds `{sealed, until}` items. The current secret comes first, and its `until` is null. `Circuit`
+    describes the fields of the circuit breaker.
     """
 
     kind, parameter = "organization.webhook", "webhook_id"
@@ -82,16 +77,7 @@ class Webhook(Subscriber):
         ended_by=("organization.webhook.deleted",), unlogged_changes="Deliveries store when they began to fail."
     )
     unauthenticated_fields: ClassVar = dict.fromkeys(
-        (
-            "failing_since",
-            "misconfigured_since",
-            "responsive",
-            "consecutive_timeouts",
-            "backlog_drained",
-            "probe_at",
-            "pending_disable_reason",
-        ),
-        "The functions that send deliveries store it. They cannot use the key.",
+        (each.name for each in fields(Circuit)), "The functions that send deliveries store it. They cannot use the key."
     )
 
     url: str
@@ -105,6 +91,11 @@ class Webhook(Subscriber):
     backlog_drained: bool = False
     probe_at: str | None = None
     pending_disable_reason: str | None = None
+
+    @property
+    def circuit(self) -> Circuit:
+        """Return the state of the circuit breaker. Its `to_fields` are the fields to update."""
+        return Circuit(**{each.name: getattr(self, each.name) for each in fields(Circuit)})
 
     @property
     def stored_url(self) -> object:
@@ -126,7 +117,18 @@ class Webhook(Subscriber):
     @property
     def is_active_and_not_being_disabled(self) -> bool:
         """Return whether events are sent to it."""
-        return self.status == "active" and self.pending_disable_reason is None
+        return self.status == "active" and not self.circuit.is_being_disabled
+
+    @property
+    def sends_or_skips_backlog(self) -> bool:
+        """Return whether deliveries of its backlog are sent, or skipped because it gets nothing any more."""
+        return self.circuit.responsive or not self.is_active_and_not_being_disabled
+
+    def require_active(self) -> None:
+        """Raise Problem `invalid_transition` unless the webhook is active."""
+        if self.status != "active":
+            detail = f'The webhook is {self.status} and receives no events. Set {{"enabled": true}} first.'
+            raise Problem("invalid_transition", detail)
 
     @property
     def audit_log_label(self) -> str:
@@ -136,7 +138,9 @@ class Webhook(Subscriber):
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that redact a person from description and URL. A changed URL disables the webhook."""
         redacted = person.redacted_field_changes({"description": self.description, "url": self.url})
-        return {**redacted, **_ERASED_URL_FIELDS} if "url" in redacted else redacted
+        if "url" not in redacted:
+            return redacted
+        return {**redacted, **_ERASED_URL_FIELDS, **self.circuit.probing(None).to_fields()}
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:

@@ -15,10 +15,7 @@ from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIM
 from chalicelib.features.notifications.models.schemas import TrialOut
 from chalicelib.features.notifications.webhooks.entities import MAX_ACTIVE_SECRETS, PROBE_TASK, Webhook
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit, webhook_secrets
-from chalicelib.features.notifications.webhooks.logic.circuit_breaker import (
-    failure_reason,
-    half_open_fields_clearing_failures,
-)
+from chalicelib.features.notifications.webhooks.logic.webhook_requests import failure_reason
 from chalicelib.features.notifications.webhooks.models import standard_webhooks
 from chalicelib.features.notifications.webhooks.models.schemas import (
     SecretRotation,
@@ -118,15 +115,17 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
     even after the service disabled it, or changing its URL clears its recorded failures. After a change by an API key,
     the webhook receives only events that the key may read.
     """
-    fields, is_enabled_now = body.to_stored_fields_with_defaults(), body.enabled and not webhook.enabled
+    fields, circuit = body.to_stored_fields_with_defaults(), webhook.circuit
+    is_enabled_now = body.enabled and not webhook.enabled
     if is_enabled_now:
         fields["disabled_reason"] = None
     if is_enabled_now or body.url != webhook.url:
-        fields |= half_open_fields_clearing_failures(ctx.now, enabled=body.enabled)
-    elif webhook.enabled and not body.enabled and not webhook.backlog_drained:
-        fields["probe_at"] = ctx.now  # The task then skips the backlog.
+        circuit = circuit.reset(ctx.now if body.enabled else None)
+    elif webhook.enabled and not body.enabled and not circuit.is_closed:
+        circuit = circuit.probing(ctx.now)  # The task then skips the backlog.
     ctx.changes.event(webhook)
-    changed = limit_changed_subscriber_to_caller_areas(ctx, ctx.changes.update(webhook, **fields), webhook)
+    updated = ctx.changes.update(webhook, **fields, **circuit.to_fields())
+    changed = limit_changed_subscriber_to_caller_areas(ctx, updated, webhook)
     if changed.probe_at == ctx.now:
         ctx.changes.enqueue_after_commit(PROBE_TASK, changed)
     return WebhookOut.of(changed)
@@ -173,8 +172,8 @@ def test_webhook(ctx: Context, webhook: Webhook) -> TrialOut:
     body = _test_message_body(ctx, webhook)
     headers = webhook_secrets.signed_headers(webhook, new_id(ctx.now), body, ctx.now)
     response = ctx.run_once(lambda: _count_against_host_limit_and_send_test_message(webhook, body, headers))
-    if response.succeeded and not webhook.backlog_drained:  # The backlog can be sent now.
-        ctx.changes.update_untracked(webhook, responsive=True, consecutive_timeouts=0, probe_at=ctx.now)
+    if response.succeeded and not webhook.circuit.is_closed:  # The backlog can be sent now.
+        ctx.changes.update_untracked(webhook, **webhook.circuit.recovering(ctx.now).to_fields())
         ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)
     ctx.changes.event(webhook, always=True)
     return TrialOut(

@@ -19,12 +19,7 @@ from chalicelib.features.notifications.webhooks.entities import (
     WebhookDelivery,
 )
 from chalicelib.features.notifications.webhooks.logic import final_outcomes, host_rate_limit, webhook_requests
-from chalicelib.features.notifications.webhooks.logic.circuit_breaker import (
-    find_disable_reason,
-    half_open_circuit_fields,
-    next_misconfigured_since,
-    next_probe_at_within_half_hour,
-)
+from chalicelib.features.notifications.webhooks.models.circuit import CircuitState
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import after, now
@@ -85,7 +80,7 @@ def send_to_webhook(message: dict[str, Any]) -> None:
     def attempt_delivery(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
         if not webhook.is_active_and_not_being_disabled:
             delivery_attempts.skip_delivery(delivery)
-        elif webhook.backlog_drained or is_probe or (sends_backlog and webhook.responsive):
+        elif webhook.circuit.permits_request(is_probe=is_probe, sends_backlog=sends_backlog):
             if allowance.try_acquire_slot(webhook):
                 return _send_event_and_store_outcome(webhook, delivery, event)
             if not sends_backlog:  # A delivery of the backlog is deferred already.
@@ -93,17 +88,12 @@ def send_to_webhook(message: dict[str, Any]) -> None:
             return _defer_new_events_and_queue_probe(webhook, allowance.next_at)
         else:
             delivery_attempts.defer_until_subscriber_ready(webhook, delivery)
-            if webhook.probe_at is None:
+            if webhook.circuit.state is CircuitState.HALF_OPEN:
                 return _queue_probe_and_store_timeout(webhook, delivery)
         return webhook
 
     webhook = delivery_attempts.send_due_deliveries(Webhook, message, attempt_delivery, allowance.set_batch_size)
-    if (
-        webhook
-        and sends_backlog
-        and not allowance.exhausted
-        and (webhook.responsive or not webhook.is_active_and_not_being_disabled)
-    ):
+    if webhook and sends_backlog and not allowance.exhausted and webhook.sends_or_skips_backlog:
         _queue_backlog_or_mark_drained(webhook)
 
 
@@ -111,9 +101,9 @@ def send_to_webhook(message: dict[str, Any]) -> None:
 def queue_probe_or_backlog(message: dict[str, Any]) -> None:
     """Probe an unresponsive webhook with its oldest deferred event, or send the backlog of a responsive one."""
     webhook = tasks.load_record_or_none(Webhook, message)
-    if webhook is None or webhook.probe_at is None or webhook.probe_at > now():
+    if webhook is None or not webhook.circuit.has_due_probe(now()):
         return
-    if webhook.responsive or not webhook.is_active_and_not_being_disabled:
+    if webhook.sends_or_skips_backlog:
         _claim_and_queue_backlog_batch(webhook)
     elif deferred := delivery_attempts.prune_and_load_first_deferred_deliveries(webhook):
         _queue_probe_and_store_timeout(webhook, deferred[0])
@@ -136,12 +126,11 @@ def _sweep_at(timeout_seconds: float) -> str:
 
 def _defer_new_events_and_queue_probe(webhook: Webhook, probe_at: str) -> Webhook:
     """Defer all new events of a webhook, in order, until its host can receive more requests."""
-    if not webhook.backlog_drained and webhook.probe_at == probe_at:
+    if webhook.circuit == webhook.circuit.deferred_until(probe_at):
         return webhook
 
     def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
-        changes.update_untracked(current, backlog_drained=False, probe_at=probe_at)
-        return current.replace(backlog_drained=False, probe_at=probe_at)
+        return changes.update_untracked(current, **current.circuit.deferred_until(probe_at).to_fields())
 
     changed = delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
     queues.enqueue_at_if_soon(PROBE_TASK, changed.item_key, probe_at)
@@ -170,21 +159,18 @@ def _queue_backlog_or_mark_drained(webhook: Webhook) -> None:
 
 def _clear_probe_and_set_drained_if_responsive(webhook: Webhook) -> None:
     def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
-        if current.probe_at != webhook.probe_at:
+        if current.circuit.probe_at != webhook.circuit.probe_at:
             return current  # A replay of pending deliveries has begun, or another worker is handling it.
-        is_drained = current.responsive
-        changes.update_untracked(current, backlog_drained=is_drained, probe_at=None)
-        return current.replace(backlog_drained=is_drained, probe_at=None)
+        return changes.update_untracked(current, **current.circuit.after_backlog().to_fields())
 
     delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
 
 
 def _set_probe_at_unless_probe_changed(webhook: Webhook, probe_at: str | None) -> Webhook:
     def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
-        if (current.responsive, current.probe_at) != (webhook.responsive, webhook.probe_at):
+        if not current.circuit.has_same_probe_as(webhook.circuit):
             return current  # Another worker is handling it.
-        changes.update_untracked(current, probe_at=probe_at)
-        return current.replace(probe_at=probe_at)
+        return changes.update_untracked(current, **current.circuit.probing(probe_at).to_fields())
 
     return delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
 
@@ -223,49 +209,36 @@ def commit_delivery_exhausted_event(message: dict[str, Any]) -> None:
 
 def _send_event_and_store_outcome(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
     response = webhook_requests.send_event(webhook, event)
-    failing_since = None if response.succeeded else webhook.failing_since or now()
-    misconfigured_since = next_misconfigured_since(response, webhook.misconfigured_since, now())
-    if reason := find_disable_reason(response, failing_since, misconfigured_since, now()):
+    circuit = webhook.circuit.with_outcome(response, now())
+    if reason := circuit.disable_reason_or_none(response, now()):
         record_last_attempt = partial(
             delivery_attempts.log_attempt_and_update_delivery, delivery=delivery, response=response, next_at=None
         )
-        return final_outcomes.stop_deliveries_and_queue_disabling(webhook, reason, failing_since, record_last_attempt)
+        return final_outcomes.stop_deliveries_and_queue_disabling(
+            webhook, reason, circuit.failing_since, record_last_attempt
+        )
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
     next_at = next_attempt_at(delivery.tries + 1, now(), jitter, response.retry_after)
     # Stored before the attempt: if the worker dies in between, the attempt is repeated.
-    updated = _store_health_and_queue_due_probe(webhook, response, failing_since, misconfigured_since, next_at)
+    updated = _store_circuit_and_queue_due_probe(webhook, response, next_at)
     delivery_attempts.store_attempt_and_queue_retry(delivery, response, next_at, final_outcomes.add_exhaustion_job)
     return updated
 
 
-def _store_health_and_queue_due_probe(
-    webhook: Webhook,
-    response: WebhookResponse,
-    failing_since: str | None,
-    misconfigured_since: str | None,
-    next_attempt_at: str | None,
+def _store_circuit_and_queue_due_probe(
+    webhook: Webhook, response: WebhookResponse, next_attempt_at: str | None
 ) -> Webhook:
     """Return the webhook with the state after an attempt that does not disable it."""
     timestamp = now()
-    if response.timed_out:
-        timeouts = webhook.consecutive_timeouts + 1
-        probe_at = next_probe_at_within_half_hour(next_attempt_at, timeouts, timestamp)
-        breaker_fields: dict[str, Any] = {**half_open_circuit_fields(probe_at), "consecutive_timeouts": timeouts}
-    else:
-        breaker_fields = (
-            {} if webhook.responsive else {"responsive": True, "consecutive_timeouts": 0, "probe_at": timestamp}
-        )
-
-    health = breaker_fields | {"misconfigured_since": misconfigured_since}
 
     def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
-        if current.failing_since != failing_since:  # A public field, so this creates a new version.
-            return changes.update(current, failing_since=failing_since, **health)
-        changes.update_untracked(current, **health)
-        return current.replace(**health)
+        circuit = current.circuit.after_attempt(response, next_attempt_at, timestamp)
+        if circuit.failing_since != current.failing_since:  # A public field, so this creates a new version.
+            return changes.update(current, **circuit.to_fields())
+        return changes.update_untracked(current, **circuit.to_fields())
 
     updated = delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
-    if breaker_fields and updated.probe_at:
+    if webhook.circuit.reschedules_probe(response) and updated.probe_at:
         queues.enqueue_at_if_soon(PROBE_TASK, updated.item_key, updated.probe_at)
     return updated
 

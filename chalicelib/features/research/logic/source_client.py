@@ -17,7 +17,7 @@ from chalicelib.features.research.logic import throttle
 from chalicelib.kernel.core.clock import sleep_with_jittered_backoff
 from chalicelib.kernel.core.idle_connections import IdleConnections
 from chalicelib.kernel.core.version import VERSION
-from chalicelib.kernel.outbound.retry_after import parse_retry_after_or_none
+from chalicelib.kernel.outbound.http_headers import parse_retry_after_or_none
 
 CONNECT_SECONDS: Final = 3.0
 """Time limit of a connection to a source."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from chalicelib.features.tenancy.logic.email_hashes import HASH_BYTES
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.crypto import signatures
+from chalicelib.kernel.crypto import symmetric
 
 UNSUBSCRIBE_PATH: Final = "/organizations/invitations/unsubscribe"
 _CONTEXT: Final = "unsubscribe"
@@ -16,12 +16,12 @@ _CONTEXT: Final = "unsubscribe"
 
 def create_unsubscribe_token(address_hash: str) -> str:
     """Return the token for the recipient with this address hash."""
-    return signatures.sign_token(bytes.fromhex(address_hash), _CONTEXT)
+    return symmetric.sign_token(bytes.fromhex(address_hash), _CONTEXT)
 
 
 def address_hash_from_token(token: str) -> str | None:
     """Return the address hash in a token, or None if the service did not sign the token."""
-    content = signatures.verified_payload_or_none(token, HASH_BYTES, _CONTEXT)
+    content = symmetric.verified_payload_or_none(token, HASH_BYTES, _CONTEXT)
     return content.hex() if content else None
 
 

@@ -8,7 +8,7 @@ import hmac
 import os
 from typing import Final
 
-from chalicelib.kernel.crypto import encryption, keyrings
+from chalicelib.kernel.crypto import keyrings, symmetric
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
 from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -50,7 +50,7 @@ def reencrypt_key_if_outdated() -> bool:
     item = table.get(HASH_KEY_ITEM_KEY)
     if item is None or item["sealed"][:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.DATA_KEY).id:
         return False
-    encrypted = encryption.encrypt_bytes(encryption.decrypt_bytes(item["sealed"], _CONTEXT), _CONTEXT)
+    encrypted = symmetric.encrypt_bytes(symmetric.decrypt_bytes(item["sealed"], _CONTEXT), _CONTEXT)
     table.write_transaction([ItemUpdate(HASH_KEY_ITEM_KEY, set={"sealed": encrypted}).to_write()])
     return True
 
@@ -58,7 +58,7 @@ def reencrypt_key_if_outdated() -> bool:
 def _load_or_create_hash_key() -> bytes:
     if HASH_KEY_ITEM_KEY not in _cached_keys:
         cache_hash_key(
-            encryption.decrypt_bytes(
+            symmetric.decrypt_bytes(
                 (table.get(HASH_KEY_ITEM_KEY) or _create_or_load_hash_key_item())["sealed"], _CONTEXT
             )
         )
@@ -68,7 +68,7 @@ def _load_or_create_hash_key() -> bytes:
 def _create_or_load_hash_key_item() -> Item:
     """Create the key, unless another process does so concurrently, and return its item."""
     pk, sk = HASH_KEY_ITEM_KEY
-    item: Item = {"pk": pk, "sk": sk, "sealed": encryption.encrypt_bytes(os.urandom(_KEY_BYTES), _CONTEXT)}
+    item: Item = {"pk": pk, "sk": sk, "sealed": symmetric.encrypt_bytes(os.urandom(_KEY_BYTES), _CONTEXT)}
     try:
         table.write_transaction([writes.put_if_absent_write(item)])
     except TransactionCancelled:

@@ -1,1 +1,1 @@
-"""The circuit breaker, the secrets and the final outcomes of webhooks."""
+"""The backlog, the secrets, the requests and the final outcomes of webhooks."""

@@ -38,7 +38,7 @@ def stop_deliveries_and_queue_disabling(
     `record_last_attempt` adds the last attempt to the unit of work. Returns the webhook as stored.
     """
     changes = UnitOfWork(now())
-    changed = changes.update_untracked(webhook, pending_disable_reason=reason)
+    changed = changes.update_untracked(webhook, **webhook.circuit.disabling(reason).to_fields())
     record_last_attempt(changes)
     job = changes.create(DisableJob.create(webhook, failing_since, changes.now))
     try:
@@ -68,7 +68,7 @@ def commit_disabling_if_still_pending(message: dict[str, Any]) -> None:
         item = table.get(job.webhook_key)
         webhook = Webhook.from_item(item) if item else None
         try:
-            if webhook is None or webhook.pending_disable_reason is None:
+            if webhook is None or not webhook.circuit.is_being_disabled:
                 jobs.remove(job)
             else:
                 _disable_webhook_and_delete_job(job, webhook)
@@ -81,16 +81,11 @@ def commit_disabling_if_still_pending(message: dict[str, Any]) -> None:
 
 def _disable_webhook_and_delete_job(job: DisableJob, webhook: Webhook) -> None:
     changes = UnitOfWork(now())
-    probe_at = None if webhook.backlog_drained else changes.now
+    circuit = webhook.circuit.disabled(job.failing_since, changes.now)
     disabled = changes.update(
-        webhook,
-        enabled=False,
-        disabled_reason=webhook.pending_disable_reason,
-        pending_disable_reason=None,
-        failing_since=job.failing_since,
-        probe_at=probe_at,
+        webhook, enabled=False, disabled_reason=webhook.pending_disable_reason, **circuit.to_fields()
     )
-    if probe_at:
+    if not circuit.is_closed:
         changes.enqueue_after_commit(PROBE_TASK, disabled)
     if settings().mail_from:
         jobs.create_and_enqueue_after_commit(changes, DisabledNotice.create(disabled, changes.now))

@@ -50,5 +50,12 @@ def describe_request(
     )
 
 
+def failure_reason(response: WebhookResponse) -> str | None:
+    """Return the reason why a message was not delivered, or None if it was."""
+    if response.succeeded or response.error:
+        return response.error
+    return f"It answered {response.status} instead of 2xx."
+
+
 def _request_id_header(event: DeliveryEvent) -> dict[str, str]:
     return {"x-request-id": event.request_id} if event.request_id else {}

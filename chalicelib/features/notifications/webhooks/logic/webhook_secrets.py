@@ -5,7 +5,7 @@ from typing import Any, Final
 from chalicelib.features.notifications.webhooks.entities import Webhook
 from chalicelib.features.notifications.webhooks.models import standard_webhooks
 from chalicelib.kernel.core.clock import timestamp_ms
-from chalicelib.kernel.crypto import encryption
+from chalicelib.kernel.crypto import symmetric
 
 CONTENT_TYPE: Final = "application/json"
 """The media type of all messages."""
@@ -13,7 +13,7 @@ CONTENT_TYPE: Final = "application/json"
 
 def encrypted_secret_without_expiry(webhook_id: str, secret: str) -> dict[str, Any]:
     """Return a secret (`whsec_…`) as stored in its webhook, encrypted and without an end."""
-    return {"sealed": encryption.encrypt_bytes(secret.encode(), _encryption_context_text(webhook_id)), "until": None}
+    return {"sealed": symmetric.encrypt_bytes(secret.encode(), _encryption_context_text(webhook_id)), "until": None}
 
 
 def active_stored_secrets(webhook: Webhook, timestamp: str) -> list[dict[str, Any]]:
@@ -41,7 +41,7 @@ def reencrypt_secret(webhook: Webhook, stored_secret: dict[str, Any]) -> dict[st
 
 
 def _decrypt_secret(webhook: Webhook, stored_secret: dict[str, Any]) -> str:
-    return encryption.decrypt_bytes(stored_secret["sealed"], _encryption_context_text(webhook.id)).decode()
+    return symmetric.decrypt_bytes(stored_secret["sealed"], _encryption_context_text(webhook.id)).decode()
 
 
 def _encryption_context_text(webhook_id: str) -> str:

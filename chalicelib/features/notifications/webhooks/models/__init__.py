@@ -1,1 +1,1 @@
-"""Request and response models of webhooks, and signatures by Standard Webhooks."""
+"""Request and response models of webhooks, their circuit breaker, and signatures by Standard Webhooks."""

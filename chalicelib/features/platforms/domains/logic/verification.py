@@ -13,7 +13,7 @@ from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.core.settings import section
-from chalicelib.kernel.crypto import signatures
+from chalicelib.kernel.crypto import symmetric
 from chalicelib.kernel.outbound.ip_addresses import mask_private_address
 
 MAX_OBSERVED_VALUES: Final = 10
@@ -80,7 +80,7 @@ UNCLAIMED_FIELDS: Final[dict[str, Any]] = {
 
 def claim_fields(platform_id: str, domain: str, timestamp: str) -> dict[str, Any]:
     """Return the fields of a platform's claim of a domain. Repeating a claim yields the same proof."""
-    tag = signatures.authentication_tag_bytes(f"{platform_id} {domain}".encode(), "custom domain")
+    tag = symmetric.authentication_tag_bytes(f"{platform_id} {domain}".encode(), "custom domain")
     proof = ascii_lower(b32encode(tag).decode())  # 32 characters.
     return {
         **UNCLAIMED_FIELDS,

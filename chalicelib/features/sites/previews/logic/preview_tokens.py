@@ -14,7 +14,7 @@ from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization.memberships import membership_key
 from chalicelib.kernel.core.clock import now_ms
-from chalicelib.kernel.crypto import signatures
+from chalicelib.kernel.crypto import symmetric
 from chalicelib.kernel.permissions.roles import Role, scopes_allow
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
@@ -41,7 +41,7 @@ class PreviewClaim:
         """Return the signed token."""
         ids = (self.site_id, self.page_id, self.revision_id, self.issuer_id, self.membership_id or _NO_MEMBERSHIP)
         payload = _LAYOUT.pack(*(UUID(each).bytes for each in ids), self.expires_ms, self.epoch)
-        return signatures.sign_token(payload, _CONTEXT)
+        return symmetric.sign_token(payload, _CONTEXT)
 
     def issuer_item_key(self, organization_id: str) -> ItemKey:
         """Return the item key of the issuer: of their membership of an organization, or of the API key."""
@@ -74,7 +74,7 @@ def can_issue_long_links(role_or_scopes: Role | Sequence[str] | None) -> bool:
 
 def parse_preview_token_or_none(token: str, path_parameters: Mapping[str, str]) -> PreviewClaim | None:
     """Return the content of a token, or None if it is invalid, expired or not for the page in the path."""
-    payload = signatures.verified_payload_or_none(token, _LAYOUT.size, _CONTEXT)
+    payload = symmetric.verified_payload_or_none(token, _LAYOUT.size, _CONTEXT)
     if payload is None:
         return None
     *ids, expires_ms, epoch = _LAYOUT.unpack(payload)

@@ -16,7 +16,7 @@ from chalicelib.kernel.authorization.memberships import MembershipView
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import section, settings
-from chalicelib.kernel.crypto import signatures
+from chalicelib.kernel.crypto import symmetric
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits.buckets import RateLimit, build_rate_limited_problem
@@ -54,7 +54,7 @@ def build_send_fields(
 
 def create_token(organization_id: str, invitation_id: str, send_count: int) -> str:
     """Return the token for one sending of an invitation."""
-    return signatures.sign_token(_encode_token_claim(organization_id, invitation_id, send_count), _CONTEXT)
+    return symmetric.sign_token(_encode_token_claim(organization_id, invitation_id, send_count), _CONTEXT)
 
 
 def reissue_token_or_none(invitation_mail: InvitationMail) -> str | None:
@@ -62,7 +62,7 @@ def reissue_token_or_none(invitation_mail: InvitationMail) -> str | None:
     claim = _encode_token_claim(
         invitation_mail.organization_id, invitation_mail.invitation_id, invitation_mail.send_count
     )
-    return signatures.reissue_token_or_none(claim, _CONTEXT, invitation_mail.token_key_id)
+    return symmetric.reissue_token_or_none(claim, _CONTEXT, invitation_mail.token_key_id)
 
 
 def _encode_token_claim(organization_id: str, invitation_id: str, send_count: int) -> bytes:
@@ -77,7 +77,7 @@ def build_acceptance_url(token: str) -> str:
 
 def invitation_key_from_token(token: str) -> ItemKey | None:
     """Return the item key of a token's invitation, or None if the service did not sign the token."""
-    claim = signatures.verified_payload_or_none(token, _CLAIM_BYTES, _CONTEXT)
+    claim = symmetric.verified_payload_or_none(token, _CLAIM_BYTES, _CONTEXT)
     if claim is None:
         return None
     organization, invitation = UUID(bytes=claim[:_UUID_BYTES]), UUID(bytes=claim[_UUID_BYTES : 2 * _UUID_BYTES])

@@ -17,7 +17,7 @@ from chalicelib.features.tenancy.mails.logic import mail_limit_states_or_none_if
 from chalicelib.kernel.core.case_folding import email_spellings_by_domain_encoding
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.crypto import signatures
+from chalicelib.kernel.crypto import symmetric
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.permissions.roles import Role
@@ -106,7 +106,7 @@ def enqueue_mail_and_build_output(ctx: Context, invitation: Invitation) -> Invit
             organization_id=invitation.organization_id,
             invitation_id=invitation.id,
             send_count=invitation.send_count,
-            token_key_id=signatures.key_id_of(token),
+            token_key_id=symmetric.key_id_of(token),
             lease_until=ctx.now,
             recipient_hash=email_hmac_bytes(invitation.email).hex(),
         )

@@ -1,14 +1,25 @@
-"""The `Retry-After` header of other servers' responses."""
+"""Headers of requests to other servers, and of their responses."""
 
 import re
+from collections.abc import Iterable
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from math import ceil
 from typing import Final
 
+from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import now_ms
+from chalicelib.kernel.core.version import VERSION
+
+CLIENT_HEADERS: Final = {"User-Agent": f"Atrium/{VERSION}", "Accept-Encoding": "identity"}
+"""Headers of every request to another server. Responses must not be compressed, because their size is limited."""
 
 _SECONDS: Final = re.compile(r"[0-9]{1,9}")
+
+
+def decode_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return the headers by their names in lower case. The last of several with the same name counts."""
+    return {ascii_lower(name.decode("latin-1")): value.decode("latin-1") for name, value in headers}
 
 
 def parse_retry_after_or_none(value: str | None) -> int | None:

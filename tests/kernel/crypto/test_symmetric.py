@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import SettingsError
-from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt_bytes, encrypt_bytes
 from chalicelib.kernel.crypto.keyrings import KeyPurpose, SecretKey
-from chalicelib.kernel.crypto.signatures import TAG_BYTES, authentication_tag_bytes, is_valid_tag
+from chalicelib.kernel.crypto.symmetric import (
+    TAG_BYTES,
+    DecryptionError,
+    authentication_tag_bytes,
+    decrypt_bytes,
+    encrypt_bytes,
+    is_valid_tag,
+)
 from tests.harness.aws_calls import record_calls
 from tests.harness.data_keys import create_wrapped_key
 from tests.harness.faults import Fault, inject_fault
