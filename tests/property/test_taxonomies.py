@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree_partition
-from chalicelib.features.taxonomy.logic import node_queries
-from chalicelib.features.taxonomy.logic.tree_shape import children_by_parent_with_ancestors
+from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
+from chalicelib.features.taxonomy.nodes.logic.tree_view import load_consistent_children_by_parent
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.storage import table, trees
+from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import MAX_REMEMBERED_MOVES, TreeReader
+from chalicelib.kernel.trees.reading import TreeReader
+from chalicelib.kernel.trees.tree import MAX_REMEMBERED_MOVES, STATE_SORT_KEY
 from tests.harness import snapshots
 from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
@@ -229,7 +229,7 @@ class Tree:
                 self.nodes |= {child.id: child.replace(**reparent_fields) for child in children}
                 changed["listed"] = None
                 moved_ids += [child.id for child in children]
-        moved = self.tree.recent_move_versions_after_moving(moved_ids)
+        moved = self.tree.recent_moves_after(self.tree.version + 1, moved_ids)
         self.tree = self.tree.replace(moved=moved, version=self.tree.version + 1)
         self.nodes[node.id] = node.replace(**changed)
         self.record_state()
@@ -240,7 +240,7 @@ class Tree:
 
     def item(self, key: ItemKey) -> Item | None:
         self.change_randomly()
-        if key[1] == trees.STATE_SORT_KEY:
+        if key[1] == STATE_SORT_KEY:
             return self.tree.item()
         node = self.nodes.get(key[1].removeprefix("N#"))
         return node.item() if node else None
@@ -254,7 +254,7 @@ class Tree:
 
     def pages(self, _pk: str, **_options: str) -> Iterator[list[Item]]:
         """Read the partition in order, in pages. The tree's state is last."""
-        reading, page, last = TreeReader(taxonomy_tree_partition(PLATFORM)), list[Item](), ""
+        reading, page, last = TreeReader(taxonomy_tree(PLATFORM)), list[Item](), ""
         while later := [node_id for node_id in sorted(self.nodes) if node_id > last]:
             last = later[0]
             page.append(self.item(reading.tree.node_key(last)) or {})
@@ -277,7 +277,7 @@ def test_a_path_was_valid_at_one_time_during_the_read(seed, change_probability, 
     tree.change_probability = change_probability
     node_ids = [node_id for node_id in tree.nodes if len(tree.ancestors(node_id)) > 1][-4:]
     with patch.object(table, "get_all", tree.get_all):
-        version_before, reading = tree.tree.version, TreeReader(taxonomy_tree_partition(PLATFORM))
+        version_before, reading = tree.tree.version, TreeReader(taxonomy_tree(PLATFORM))
         try:
             reading.load_consistent_ancestors(node_ids)
         except Problem:
@@ -302,11 +302,11 @@ def test_a_whole_tree_is_read_at_one_version(seed, change_probability):
     version = tree.tree.version
     with patch.object(table, "get_all", tree.get_all), patch.object(table, "iter_item_pages", tree.pages):
         try:
-            nodes = node_queries.load_consistent_node_snapshot(PLATFORM, tree.tree)
+            children = load_consistent_children_by_parent(PLATFORM, tree.tree)
         except Problem:
             assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
-    paths = {node.id: node.path for below in children_by_parent_with_ancestors(nodes).values() for node in below}
+    paths = {node.id: node.path for below in children.values() for node in below}
     later = [state for at, state in tree.states.items() if at >= version]
     assert any(
         paths.items() <= state.items() and {n for n in nodes_before if n in state} <= paths.keys() for state in later

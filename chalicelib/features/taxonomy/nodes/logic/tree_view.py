@@ -8,17 +8,17 @@ has too many branches, the whole tree is read instead.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from chalicelib.features.taxonomy.entities.nodes import ROOT_TERMS_LIST, SYSTEM_TAG, TaxonomyNode
-from chalicelib.features.taxonomy.logic.node_queries import (
-    TaxonomyTree,
-    load_consistent_node_snapshot,
-)
-from chalicelib.features.taxonomy.logic.tree_shape import ChildrenByParent, children_by_parent_with_ancestors
+from chalicelib.features.taxonomy.entities.nodes import ROOT_TERMS_LIST, SYSTEM_TAG, Taxonomy, TaxonomyNode
+from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
+from chalicelib.features.taxonomy.logic.node_queries import TaxonomyTree, load_node_or_none
 from chalicelib.features.taxonomy.models import MAX_DEPTH, BranchOut, TreeOut, TreeQuery
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.storage.trees import TreeReader
+from chalicelib.kernel.trees.reading import TreeReader, read_consistent_tree
+
+ChildrenByParent = Mapping[str | None, Sequence[TaxonomyNode]]
+"""The children of each node by its id, in their order. The roots have the key None."""
 
 MAX_BRANCH_QUERIES: Final = 64
 """Maximum number of index Queries for a part of a tree. Larger parts are taken from the whole tree."""
@@ -37,7 +37,7 @@ def load_tree_output(tree: TaxonomyTree, platform_id: str, query: TreeQuery) -> 
             return TreeOut(items=_branch_outputs(children, roots, levels))
         except _InconsistentPart:
             pass
-    all_children = children_by_parent_with_ancestors(load_consistent_node_snapshot(platform_id, tree.state_or_none))
+    all_children = load_consistent_children_by_parent(platform_id, tree.state_or_none)
     top_nodes: Sequence[TaxonomyNode] = all_children.get(None, ())
     if query.root_id:
         top_nodes = [node for nodes in all_children.values() for node in nodes if node.id == query.root_id]
@@ -76,8 +76,7 @@ def _load_tree_part_or_raise_if_inconsistent(
 
 
 def _load_root(reader: TreeReader, node_id: str) -> TaxonomyNode:
-    reader.load_consistent_ancestors([node_id])
-    root = TaxonomyNode.from_loaded_reader(reader, node_id)
+    root = load_node_or_none(reader, node_id)
     if root is None:
         raise not_found()
     return root
@@ -101,6 +100,24 @@ def _load_nodes_of_sibling_lists(
         reader.add_items(items)
         nodes += [TaxonomyNode.from_item(item).replace(ancestors=ancestors) for item in items]
     return sorted(nodes, key=lambda node: (node.position, node.id))
+
+
+def load_consistent_children_by_parent(platform_id: str, state_before_read: Taxonomy | None) -> ChildrenByParent:
+    """Return a consistent snapshot of the nodes of a platform with their ancestors: one Query per megabyte.
+
+    `state_before_read` is the state of the tree before this read. Nodes that moved since then are read again. Nodes
+    that are not below a root are omitted.
+    """
+    reader = read_consistent_tree(taxonomy_tree(platform_id), state_before_read.version if state_before_read else 0)
+    items = reader.children_by_parent_id()
+    ordered: dict[str | None, list[TaxonomyNode]] = {}
+    pending: list[tuple[str | None, tuple[TaxonomyNode, ...]]] = [(None, ())]
+    while pending:
+        parent_id, ancestors = pending.pop()
+        children = [TaxonomyNode.from_item(item).replace(ancestors=ancestors) for item in items.get(parent_id, ())]
+        ordered[parent_id] = sorted(children, key=lambda node: (node.position, node.id))
+        pending += [(node.id, node.ancestors_and_self) for node in ordered[parent_id] if node.id in items]
+    return ordered
 
 
 def _branch_outputs(children: ChildrenByParent, nodes: Sequence[TaxonomyNode], levels: int) -> list[BranchOut]:
