@@ -4,7 +4,7 @@ The second change is made between any two AWS calls of the first. Where paths ar
 table: nodes change between any two items that a call reads, because no call is a snapshot.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Final
 from unittest.mock import patch
@@ -15,12 +15,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
-from chalicelib.features.taxonomy.nodes.logic.tree_view import load_consistent_children_by_parent
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.trees.reading import TreeReader
+from chalicelib.kernel.trees.reading import TreeReader, read_consistent_tree
 from chalicelib.kernel.trees.tree import MAX_REMEMBERED_MOVES, STATE_SORT_KEY
 from tests.harness import snapshots
 from tests.harness.api import ApiClient, Json
@@ -292,6 +291,15 @@ def test_a_path_was_valid_at_one_time_during_the_read(seed, change_probability, 
         assert paths == {node_id: path for node_id, path in during[0].items() if node_id in node_ids}
 
 
+def iter_paths_below(
+    children: Mapping[str | None, Sequence[Item]], parent_id: str | None, prefix: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the ids of the nodes below a node, and their paths."""
+    for node in children.get(parent_id, ()):
+        yield node["id"], prefix + node["slug"]
+        yield from iter_paths_below(children, node["id"], f"{prefix}{node['slug']}/")
+
+
 @given(seed=seeds, change_probability=change_probabilities)
 def test_a_whole_tree_is_read_at_one_version(seed, change_probability):
     tree = Tree(seed)
@@ -302,11 +310,11 @@ def test_a_whole_tree_is_read_at_one_version(seed, change_probability):
     version = tree.tree.version
     with patch.object(table, "get_all", tree.get_all), patch.object(table, "iter_item_pages", tree.pages):
         try:
-            children = load_consistent_children_by_parent(PLATFORM, tree.tree)
+            children = read_consistent_tree(taxonomy_tree(PLATFORM), version).children_by_parent_id()
         except Problem:
             assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
-    paths = {node.id: node.path for below in children.values() for node in below}
+    paths = dict(iter_paths_below(children, None, ""))
     later = [state for at, state in tree.states.items() if at >= version]
     assert any(
         paths.items() <= state.items() and {n for n in nodes_before if n in state} <= paths.keys() for state in later

@@ -112,7 +112,7 @@ def update_page(
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
     updated = page_changes.update_draft(ctx, trees, site, page, body)
     if page.published_revision_id and body.unpublish_at and body.unpublish_at <= ctx.now:
-        updated = PagePublisher(trees, updated, ctx.now).unpublish()
+        updated = PagePublisher(trees, updated).unpublish()
         ctx.changes.event = "page.unpublished"
     trees.add_changes_to_unit_of_work()
     schedule = {"publish_at": body.publish_at, "unpublish_at": body.unpublish_at}
@@ -161,7 +161,7 @@ def publish_page(
         else site_trees.existing_revision(page, body.revision_id)
     )
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
-    published = PagePublisher(trees, page, ctx.now).publish_now(revision)
+    published = PagePublisher(trees, page).publish_now(revision)
     trees.add_changes_to_unit_of_work()
     return PageOut.of(published)
 

@@ -1,17 +1,13 @@
 """The stored taxonomy of a platform: its nodes, the state of the tree, and the items that find nodes.
 
-All of it is in one partition. The path and depth of a node are computed from its ancestors when it is read
-(`kernel/trees`), so a move writes few items whatever the size of the subtree. Derived items find a node by
-its name, slug or other labels. The *slug index* item of a slug lists the ids of all nodes that have it, so the
-index items of all segments of a path yield the nodes on the path in one read. An index item with too many nodes
-overflows and is not used; the path is resolved level by level then. A *former position* item redirects from the parent
-and slug that a node had to the node, and so from all former paths below it (`path_resolution.py`).
+All of it is in one partition, as `kernel/trees` describes. The path and depth of a node are computed from its ancestors
+when it is read, so a move writes few items whatever the size of the subtree. Derived items find a node by its name,
+slug or other labels. The *slug index* item of a slug lists the ids of the nodes that have it. A *former position* item
+redirects from the parent and slug that a node had to the node, and so from all former paths below it.
 
-The version of the tree increases with every change of the path of an existing node. All such changes are serialized,
-and a write that relies on a path (a new node, another move) fails if the version has changed. A node counts its
-children and attachments, and is deleted only if both counts are zero, so nothing is orphaned. `height` is
-an upper bound of the number of levels below a node: it grows with deeper descendants and never shrinks, which makes it
-cheap to maintain. The exact height is read from the tree only if the bound forbids a move.
+A node counts its children and attachments, and is deleted only if both counts are zero, so nothing is orphaned.
+`height` is an upper bound of the number of levels below a node: it grows with deeper descendants and never shrinks,
+which makes it cheap to maintain. The exact height is read from the tree only if the bound forbids a move.
 """
 
 from collections.abc import Mapping
@@ -38,7 +34,7 @@ from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.trees.reading import TreeReader
-from chalicelib.kernel.trees.tree import NODE_SORT_KEY, TreeState
+from chalicelib.kernel.trees.tree import NODE_SORT_KEY, Tree, TreeState
 from chalicelib.kernel.work.jobs import Job
 
 ALL_NODES_LIST: Final = "L"
@@ -142,6 +138,11 @@ class TaxonomyNode(Entity):
         return {"organization_id": self.organization_id, "platform_id": self.platform_id}
 
     @property
+    def tree(self) -> Tree:
+        """The tree of the node."""
+        return taxonomy_tree(self.platform_id)
+
+    @property
     def path(self) -> str:
         """The slugs from the root to the node, joined by slashes."""
         return "/".join(node.slug for node in self.ancestors_and_self)
@@ -160,13 +161,13 @@ class TaxonomyNode(Entity):
 
     def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
         """Request the ancestors of the node, and those of the other nodes that were read."""
-        reader = TreeReader.from_items(taxonomy_tree(self.platform_id), dict(items))
+        reader = TreeReader.from_items(self.tree, dict(items))
         node_ids = [item["id"] for item in items.values() if item.get("kind") == self.kind]
         yield from reader.consistent_ancestor_reads(node_ids)
 
     def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
         """Return the node with its ancestors, or None if any of them is deleted."""
-        reader = TreeReader.from_items(taxonomy_tree(self.platform_id), dict(items))
+        reader = TreeReader.from_items(self.tree, dict(items))
         return self.from_loaded_reader(reader, self.id)
 
     @classmethod

@@ -257,15 +257,14 @@ class Page(PageTarget):
         tree = page_tree(self.site_id, DRAFT_TREE)
         # The position of the page itself is only among the items if it was read again.
         reader = TreeReader.from_items(tree, {tree.node_key(self.id): self.draft_position_item, **items})
-        breadcrumbs = reader.nodes_from_root_or_none(self.id)
-        if breadcrumbs is None:
-            return None
+        page = self.with_breadcrumbs_or_none(reader)
         content = items.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
-        return self.replace(
-            breadcrumbs=tuple(breadcrumbs),
-            draft_home_id=reader.state.get("home"),
-            blocks=Content.from_item(content).blocks if content else (),
-        )
+        return page and page.replace(blocks=Content.from_item(content).blocks if content else ())
+
+    def with_breadcrumbs_or_none(self, reader: TreeReader) -> Self | None:
+        """Return the page with its breadcrumbs, which `reader` has loaded; None if an ancestor is deleted."""
+        chain = reader.nodes_from_root_or_none(self.id)
+        return self.replace(breadcrumbs=tuple(chain), draft_home_id=reader.state.get("home")) if chain else None
 
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the title and SEO fields with the person's data redacted."""

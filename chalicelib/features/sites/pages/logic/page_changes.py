@@ -201,7 +201,7 @@ def _set_home_of_trees_and_site(trees: SiteTreesUnitOfWork, site: Site, page: Pa
     Raises Problem if a child of the page would then have the path of another page.
     """
     _reject_new_home_child_path_clashes(trees.drafts.tree, page, page.child_count)
-    trees.drafts.set_fields(**trees.drafts.state.home_change_fields(page.id, trees.changes.now))
+    trees.drafts.set_home(page.id)
     if page.published_revision_id:
         set_published_home(trees, page, page.published_revision_id)
     trees.changes.set_event_subject_if_unset(page)
@@ -213,8 +213,7 @@ def _set_home_of_trees_and_site(trees: SiteTreesUnitOfWork, site: Site, page: Pa
 def set_published_home(trees: SiteTreesUnitOfWork, page: Page, published_revision_id: str) -> None:
     """Make a page the home page of the published pages, which shows one of its revisions."""
     _reject_new_home_child_path_clashes(trees.published.tree, page, page.published_child_count)
-    home_fields = trees.published.state.home_change_fields(page.id, trees.changes.now)
-    trees.published.set_fields(**home_fields, home_revision_id=published_revision_id)
+    trees.published.set_home(page.id, home_revision_id=published_revision_id)
 
 
 def _reject_new_home_child_path_clashes(tree: Tree, page: Page, child_count: int) -> None:
@@ -248,7 +247,7 @@ def delete_page(ctx: Context, site: Site, page: Page, site_trees: SiteTrees, *, 
         detail = f"It has {pages} below it. Send `strategy=cascade` to delete them, too, or move them first."
         raise Problem.create_with_field_error("query/strategy", "not_empty", detail)
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
-    remove_from_trees(trees, page, ctx.now)
+    remove_from_trees(trees, page)
     ctx.changes.delete(page)
     if site.home_page_id == page.id:
         ctx.changes.update_untracked(site, home_page_id=None)
@@ -259,7 +258,7 @@ def delete_page(ctx: Context, site: Site, page: Page, site_trees: SiteTrees, *, 
     jobs.create_and_enqueue_after_commit(ctx.changes, removal)
 
 
-def remove_from_trees(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
+def remove_from_trees(trees: SiteTreesUnitOfWork, page: Page) -> None:
     """Remove a page that is deleted from both trees.
 
     The former published paths of its descendants continue to resolve.
@@ -267,12 +266,11 @@ def remove_from_trees(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) ->
     trees.drafts.slug_index.remove(page.draft_position_item)
     trees.add_to_child_counts(page.parent_id, child_count=-1)
     if trees.drafts.state.home_page_id == page.id:
-        trees.drafts.set_fields(**trees.drafts.state.home_change_fields(None, timestamp))
+        trees.drafts.set_home(None)
     if page.published_tree_version is not None:
-        trees.remove_published_position(page, timestamp)
+        trees.remove_published_position(page)
     if trees.published.state.home_page_id == page.id:
-        home_fields = trees.published.state.home_change_fields(None, timestamp)
-        trees.published.set_fields(**home_fields, home_revision_id=None)
+        trees.published.set_home(None, home_revision_id=None)
 
 
 def _load_parent_breadcrumbs(trees: SiteTreesUnitOfWork, parent_id: str | None) -> tuple[Item, ...]:

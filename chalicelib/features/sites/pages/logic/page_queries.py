@@ -181,12 +181,7 @@ def load_pages_with_breadcrumbs(site_id: str, pages: Iterable[Page], prefetched:
     reader.add_items(page.draft_position_item for page in page_list)
     reader.load_unread(reader.tree.node_key(each) for page in page_list for each in page.ancestor_ids)
     reader.load_consistent_ancestors([page.id for page in page_list])
-    chains = ((page, reader.nodes_from_root_or_none(page.id)) for page in page_list)
-    return [
-        page.replace(breadcrumbs=tuple(chain), draft_home_id=reader.state.get("home"))
-        for page, chain in chains
-        if chain
-    ]
+    return [*filter(None, (page.with_breadcrumbs_or_none(reader) for page in page_list))]
 
 
 def _matches_query(page: Page, query: PagesQuery) -> bool:

@@ -31,8 +31,8 @@ _PARENT_GONE: Final = "The parent of this revision is gone. Restore the revision
 class PagePublisher:
     """Publishes or unpublishes a page."""
 
-    def __init__(self, trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
-        self._trees, self._page, self._timestamp = trees, page, timestamp
+    def __init__(self, trees: SiteTreesUnitOfWork, page: Page) -> None:
+        self._trees, self._page, self._timestamp = trees, page, trees.changes.now
         self._reader = TreeReader.from_items(trees.published.tree, trees.items)
         self._breadcrumbs: dict[str, list[Item]] = {}
 
@@ -104,7 +104,7 @@ class PagePublisher:
     def _remove_position_and_empty_ancestors(self, page: Page) -> None:
         """Remove the published position of the page, and those of unpublished ancestors without other descendants."""
         trees = self._trees
-        trees.remove_published_position(page, self._timestamp)
+        trees.remove_published_position(page)
         parent = trees.find_page_with_changes(page.published_parent_id)
         if parent and parent.published_revision_id is None and parent.published_child_count == 0:
             self._remove_position_and_empty_ancestors(parent)
@@ -129,7 +129,7 @@ class PagePublisher:
         if had_position or page.id in trees.published.state.moved:
             tree_version = trees.published.record_move_and_return_version(page.id)
         if had_position:
-            trees.remove_published_position(page, self._timestamp)
+            trees.remove_published_position(page)
         trees.add_to_child_counts(parent_id, published_child_count=1)
         return {
             "published_parent_id": parent_id,
@@ -206,7 +206,7 @@ class PagePublisher:
 
 def remove_from_published_tree_and_build_fields(trees: SiteTreesUnitOfWork, page: Page) -> dict[str, Any]:
     """Remove the published position of a page whose parent is deleted, and return the changed fields."""
-    trees.remove_published_position(page, trees.changes.now)
+    trees.remove_published_position(page)
     _clear_home_revision_if_home(trees, page)
     return {**_NO_POSITION, **_unpublished_fields(page)}
 

@@ -65,6 +65,10 @@ class PageTreeChanges:
         """Set fields of the tree's state."""
         self.state = self._changes.bump_version(self.state, **fields)
 
+    def set_home(self, page_id: str | None, **fields: Any) -> None:
+        """Make another page, or none, the home page of the tree, and set other fields of the tree's state."""
+        self.set_fields(**self.state.home_change_fields(page_id, self._changes.now), **fields)
+
     def record_move_and_return_version(self, page_id: str) -> int:
         """Record that a page moves in the tree, and return the next version of the tree."""
         version = self.original.version + 1
@@ -104,11 +108,11 @@ class SiteTreesUnitOfWork:
         """Give the tree of published pages another `content_id` when the changes are written."""
         self._has_content_changed = True
 
-    def remove_published_position(self, page: Page, timestamp: str) -> None:
+    def remove_published_position(self, page: Page) -> None:
         """Remove the published position of a page, which becomes a former position."""
         self.mark_content_changed()
         self.published.slug_index.remove(page.published_position_item)
-        self.published.slug_index.add_former_position(page.published_position_item, timestamp)
+        self.published.slug_index.add_former_position(page.published_position_item, self.changes.now)
         self.add_to_child_counts(page.published_parent_id, published_child_count=-1)
 
     def add_home_child_path_clash_condition(

@@ -3,7 +3,7 @@
 A write that relies on a path fails if the version of the tree has changed since it was read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from chalicelib.features.platforms.entities import Platform
@@ -31,7 +31,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.inputs import KnownValues
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.trees.changes import (
     DepthLimit,
@@ -92,7 +92,7 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate, prefetched: 
         ancestors=ancestors,
     )
     ctx.changes.create(node)
-    _add_to_slug_index(ctx, prefetched, node)
+    add_to_slug_index(ctx.changes, node, prefetched.items)
     updates = RecordUpdates[TaxonomyNode](ctx.changes)
     _raise_parent_count_and_heights(updates, ancestors, 1, 0, position)
     updates.add_to_unit_of_work()
@@ -132,13 +132,15 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch, prefetched: T
         tree_version = tree.version + 1
         updated = ctx.changes.update(node, **fields, tree_version=tree_version)
         ctx.changes.update(tree, moved=tree.recent_moves_after(tree_version, [node.id]), last_position=last_position)
-        ctx.changes.add_write(former_position_redirect_write(_former_position_key(node), node.id))
+        ctx.changes.add_write(
+            former_position_redirect_write(former_position_key(node.tree, node.parent_id, node.slug), node.id)
+        )
     else:
         updated = ctx.changes.update(node, **fields)
         ctx.changes.update_untracked(tree, last_position=last_position)
     if is_renamed:
-        ctx.changes.add_write(slug_index_remove_write(_slug_index_key(node), node.id))
-        _add_to_slug_index(ctx, prefetched, updated)
+        ctx.changes.add_write(slug_index_remove_write(node.tree.slug_index_key(node.slug), node.id))
+        add_to_slug_index(ctx.changes, updated, prefetched.items)
     updates.add_to_unit_of_work()
     return updated
 
@@ -190,7 +192,7 @@ def _hide_node_and_start_removal(
 def delete_leaf(changes: UnitOfWork, node: TaxonomyNode) -> None:
     """Delete a node without children and attachments."""
     changes.delete(node)
-    changes.add_write(slug_index_remove_write(_slug_index_key(node), node.id))
+    changes.add_write(slug_index_remove_write(node.tree.slug_index_key(node.slug), node.id))
 
 
 def _reparent_children(
@@ -203,7 +205,7 @@ def _reparent_children(
     partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, sibling_list=node.id)
     items = table.query(partition, limit=MAX_REPARENTED_CHILDREN + 1).items
     if ctx.attempt or len(items) != node.child_count:  # The index is eventually consistent.
-        items = scan_tree_for_children(taxonomy_tree(node.platform_id), node.id)
+        items = scan_tree_for_children(node.tree, node.id)
     if len(items) != node.child_count:
         raise ConcurrentModification  # A child was added or removed concurrently.
     fields = {
@@ -214,7 +216,8 @@ def _reparent_children(
     children = [ctx.changes.update(TaxonomyNode.from_item(item), **fields) for item in items]
     positions = [child.position for child in children]
     _raise_parent_count_and_heights(updates, node.ancestors, len(children), 0, *positions)
-    ctx.changes.add_write(former_position_redirect_write(_former_position_key(node), node.parent_id, node.id))
+    key = former_position_key(node.tree, node.parent_id, node.slug)
+    ctx.changes.add_write(former_position_redirect_write(key, node.parent_id, node.id))
     return children
 
 
@@ -275,23 +278,16 @@ def _check_move_and_return_height(node: TaxonomyNode, ancestors: Sequence[Taxono
         reject_cycle(node.id, [ancestor.id for ancestor in ancestors], detail)
     if DEPTH_LIMIT.allows(len(ancestors), node.height):
         return node.height
-    height = DEPTH_LIMIT.read_height(taxonomy_tree(node.platform_id), tree.version, node.id)
+    height = DEPTH_LIMIT.read_height(node.tree, tree.version, node.id)
     DEPTH_LIMIT.reject_excess(len(ancestors), height)
     return height
 
 
-def _add_to_slug_index(ctx: Context, prefetched: TaxonomyTree, node: TaxonomyNode) -> None:
-    key = _slug_index_key(node)
-    for write in slug_index_add_writes(key, prefetched.items.get(key), node.id):
-        ctx.changes.add_write(write)
-
-
-def _former_position_key(node: TaxonomyNode) -> ItemKey:
-    return former_position_key(taxonomy_tree(node.platform_id), node.parent_id, node.slug)
-
-
-def _slug_index_key(node: TaxonomyNode) -> ItemKey:
-    return taxonomy_tree(node.platform_id).slug_index_key(node.slug)
+def add_to_slug_index(changes: UnitOfWork, node: TaxonomyNode, prefetched: Mapping[ItemKey, Item]) -> None:
+    """Add a node to the item of its slug in the slug index, which was read before."""
+    key = node.tree.slug_index_key(node.slug)
+    for write in slug_index_add_writes(key, prefetched.get(key), node.id):
+        changes.add_write(write)
 
 
 def _not_empty_problem(node: TaxonomyNode, attachment_count: int) -> Problem:

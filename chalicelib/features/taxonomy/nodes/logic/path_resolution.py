@@ -1,6 +1,7 @@
 """Resolve a path, a slug or another label to a node."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import ClassVar, Final
 
 from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
@@ -98,7 +99,7 @@ class NodePathResolver(PathResolver[str | None]):
 
         On each level the current node takes precedence over the former one.
         """
-        self.reader.load_with_state(self._candidate_keys(self._former_position_key))
+        self.reader.load_with_state(self._candidate_keys(partial(former_position_key, self.reader.tree)))
         nodes = map(self._load_node_or_none, self.iter_ends_of_former_path(None, 0, set()))
         node = next(filter(None, nodes), None)
         return (node, "path" if node.path == "/".join(self.slugs) else "formerPath") if node else None
@@ -106,7 +107,7 @@ class NodePathResolver(PathResolver[str | None]):
     def _iter_next_steps(self, step: str | None, level: int) -> Iterator[str | None]:
         if child := next(self.iter_current_children(step, level), None):
             yield child[0]
-        former_position = self._read_item_or_none(self._former_position_key(step, self.slugs[level]))
+        former_position = self._read_item_or_none(former_position_key(self.reader.tree, step, self.slugs[level]))
         yield from former_position_target_ids(former_position)
 
     def _indexed_positions_or_none(self, slug: str) -> Mapping[str, Position] | None:
@@ -134,9 +135,6 @@ class NodePathResolver(PathResolver[str | None]):
             if node_ids is None or not overflowed_only:
                 yield from (make_key(parent_id, slug) for parent_id in parent_ids)
             parent_ids = node_ids or ()
-
-    def _former_position_key(self, parent_id: str | None, slug: str) -> ItemKey:
-        return former_position_key(self.reader.tree, parent_id, slug)
 
     def _load_node_or_none(self, node_id: str | None) -> TaxonomyNode | None:
         return load_node_or_none(self.reader, node_id) if node_id else None

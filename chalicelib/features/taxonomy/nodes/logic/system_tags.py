@@ -11,8 +11,9 @@ from chalicelib.features.taxonomy.entities.nodes import (
     Taxonomy,
     TaxonomyNode,
 )
-from chalicelib.features.taxonomy.entities.slug_index import slug_index_add_writes, taxonomy_tree
+from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
 from chalicelib.features.taxonomy.models import MAX_SYSTEM_TAGS, NodeOut, SystemTagsOut
+from chalicelib.features.taxonomy.nodes.logic.node_changes import add_to_slug_index
 from chalicelib.kernel.core.problems import FieldError, Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.storage import table
@@ -29,12 +30,10 @@ def create_missing_tags(ctx: Context, platform: Platform, slugs: list[str], tree
     """
     tag_ids = tree.tags if tree else {}
     missing_slugs = [slug for slug in slugs if slug not in tag_ids]
-    node_keys = {
-        slug: TaxonomyNode.make_item_key(platform_id=platform.id, id=node_id) for slug, node_id in tag_ids.items()
-    }
-    keys = taxonomy_tree(platform.id)
-    slug_keys = {slug: keys.slug_guard_key(None, slug) for slug in missing_slugs}
-    items = table.get_all([*node_keys.values(), *slug_keys.values(), *map(keys.slug_index_key, missing_slugs)])
+    nodes = taxonomy_tree(platform.id)
+    node_keys = {slug: nodes.node_key(node_id) for slug, node_id in tag_ids.items()}
+    slug_keys = {slug: nodes.slug_guard_key(None, slug) for slug in missing_slugs}
+    items = table.get_all([*node_keys.values(), *slug_keys.values(), *map(nodes.slug_index_key, missing_slugs)])
     _reject_taken_slugs(slugs, [slug for slug in missing_slugs if slug_keys[slug] in items])
     existing_tags = {slug: TaxonomyNode.from_item(items[key]) for slug, key in node_keys.items()}
     last_position = tree.last_position if tree else -1
@@ -62,11 +61,9 @@ def _add_tags_to_unit_of_work(
     tags = {**existing_tags, **new_tags}
     fields: dict[str, Any] = {"tags": {slug: node.id for slug, node in tags.items()}}
     fields["last_position"] = max(node.position for node in new_tags.values())
-    for slug, node in new_tags.items():
+    for node in new_tags.values():
         ctx.changes.create(node)
-        key = taxonomy_tree(platform.id).slug_index_key(slug)
-        for write in slug_index_add_writes(key, prefetched.get(key), node.id):
-            ctx.changes.add_write(write)
+        add_to_slug_index(ctx.changes, node, prefetched)
     if tree:
         ctx.changes.update_untracked(tree, **fields)
     else:
