@@ -60,7 +60,7 @@ def run_schedule(message: dict[str, Any]) -> None:
     changes = UnitOfWork(now())
     trees = SiteTreesUnitOfWork(changes, page.site_id, items)
     try:
-        event, updated = _apply_schedule_and_name_event(PagePublisher(trees, page, changes.now), page)
+        event, updated = _apply_schedule_and_name_event(PagePublisher(trees, page), page)
         trees.add_changes_to_unit_of_work()
         if updated is page:  # It is published or unpublished already.
             changes.update(page, touch=True, **_cleared_due_schedule_fields(page, page.scheduled_task.at))
@@ -184,7 +184,7 @@ def _remove_page(site_id: str, page_id: str) -> None:
     loaded = _load_page_and_trees_or_none(site_id, page_id)
     if loaded:
         page, trees = loaded
-        remove_from_trees(trees, page, trees.changes.now)
+        remove_from_trees(trees, page)
         trees.changes.delete(page)
         trees.add_changes_to_unit_of_work()
         trees.changes.commit()

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from chalicelib.features.sites.entities.redirects import Redirect
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree_partition
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree
 from chalicelib.features.sites.pages.logic.page_queries import locate_published_page_or_none
 from chalicelib.kernel.storage.entity import Item, ItemKey, ItemReads
 from chalicelib.kernel.storage.item_reads import perform_reads
-from chalicelib.kernel.storage.trees import TreeReader
+from chalicelib.kernel.trees.reading import TreeReader
 
 
 class ResolvedRedirect(Redirect):
@@ -16,11 +16,11 @@ class ResolvedRedirect(Redirect):
 
     def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:  # noqa: ARG002 - the positions of pages are read again
         """Request the position of a moved page, and those of its ancestors."""
-        yield from _destination_reads(TreeReader(page_tree_partition(self.site_id, PUBLISHED_TREE)), [self])
+        yield from _destination_reads(TreeReader(page_tree(self.site_id, PUBLISHED_TREE)), [self])
 
     def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
         """Return the redirect with its destination."""
-        reader = TreeReader.from_items(page_tree_partition(self.site_id, PUBLISHED_TREE), dict(items))
+        reader = TreeReader.from_items(page_tree(self.site_id, PUBLISHED_TREE), dict(items))
         return self.replace(to_path=_current_destination_path(reader, self))
 
 
@@ -29,7 +29,7 @@ def load_with_current_destinations(site_id: str, redirects: Sequence[Redirect]) 
 
     One read loads the positions of all pages, and a second one their ancestors.
     """
-    reader = TreeReader(page_tree_partition(site_id, PUBLISHED_TREE))
+    reader = TreeReader(page_tree(site_id, PUBLISHED_TREE))
     perform_reads(_destination_reads(reader, redirects), {})
     return [redirect.replace(to_path=_current_destination_path(reader, redirect)) for redirect in redirects]
 
