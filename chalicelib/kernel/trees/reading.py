@@ -58,7 +58,7 @@ class TreeReader:
         """Read the state of the tree and the items at some keys, even those that were read before."""
         perform_reads(self.reads_with_state(keys), {})
 
-    def reads_with_state(self, keys: Iterable[ItemKey]) -> ItemReads:
+    def reads_with_state(self, keys: Iterable[ItemKey]) -> ItemReads[None]:
         """Request what `load_with_state` reads."""
         wanted_keys = {self.tree.state_key, *keys}
         items = yield sorted(wanted_keys)  # Sorted, so that equal reads make equal requests.
@@ -83,7 +83,7 @@ class TreeReader:
         """Read the missing ancestors of nodes until everything is from one state of the tree."""
         perform_reads(self.consistent_ancestor_reads(node_ids), {})
 
-    def consistent_ancestor_reads(self, node_ids: Sequence[str]) -> ItemReads:
+    def consistent_ancestor_reads(self, node_ids: Sequence[str]) -> ItemReads[None]:
         """Request what `load_consistent_ancestors` reads."""
         is_retry = False
         for _ in range(_MAX_TRIES):

@@ -53,8 +53,7 @@ def run_schedule(message: dict[str, Any]) -> None:
     tree_states = table.get_all(tree_state_keys(stored_page.site_id)) if stored_page else {}
     if stored_page is None or len(tree_states) < len(tree_state_keys(stored_page.site_id)):
         return
-    items = perform_reads(stored_page.related_reads(tree_states), tree_states)
-    page = stored_page.with_computed_fields_or_none(items)
+    items, page = perform_reads(stored_page.hydration_reads(tree_states), tree_states)
     if page is None or page.scheduled_task is None or page.scheduled_task.at > now():
         return
     changes = UnitOfWork(now())

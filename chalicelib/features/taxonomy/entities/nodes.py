@@ -159,15 +159,14 @@ class TaxonomyNode(Entity):
             raise ValueError(f"the ancestors of {self.id} were not loaded")
         return (*self.ancestors, self)
 
-    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
-        """Request the ancestors of the node, and those of the other nodes that were read."""
+    def hydration_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads[Self | None]:
+        """Request the ancestors of the node, and those of the other nodes that were read.
+
+        Return the node with its ancestors, or None if any of them is deleted.
+        """
         reader = TreeReader.from_items(self.tree, dict(items))
         node_ids = [item["id"] for item in items.values() if item.get("kind") == self.kind]
         yield from reader.consistent_ancestor_reads(node_ids)
-
-    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
-        """Return the node with its ancestors, or None if any of them is deleted."""
-        reader = TreeReader.from_items(self.tree, dict(items))
         return self.from_loaded_reader(reader, self.id)
 
     @classmethod

@@ -69,7 +69,7 @@ class Page(PageTarget):
     - `indexable` and `canonical` are from the `seo` of the published revision. Raising `preview_epoch` ends all preview
       links.
     - `blocks`, `breadcrumbs` (the positions from the root of the drafts to the page) and `draft_home_id` (the home page
-      of the drafts) are loaded by `with_computed_fields_or_none`.
+      of the drafts) are loaded by `hydration_reads`.
     """
 
     kind, parameter = PAGE_KIND, "page_id"
@@ -239,23 +239,32 @@ class Page(PageTarget):
         """Return the keys of the states of both trees."""
         return tree_state_keys(parameters["site_id"])
 
-    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
-        """Request the blocks and the ancestors of the page. It usually takes one read."""
-        yield from self.breadcrumb_reads(items, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)])
+    @property
+    def content_key(self) -> ItemKey:
+        """The key of the blocks of the draft."""
+        return Content.make_item_key(page_id=self.id, id=self.draft_revision_id)
 
-    def breadcrumb_reads(self, items: Mapping[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()) -> ItemReads:
-        """Request the ancestors of the page, and items at `extra_keys` together with them."""
-        reader = self._draft_tree_reader(items)
+    def hydration_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads[Self | None]:
+        """Request the blocks and the ancestors of the page. It usually takes one read."""
+        return self.breadcrumb_reads(items, [self.content_key])
+
+    def breadcrumb_reads(
+        self, items: Mapping[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()
+    ) -> ItemReads[Self | None]:
+        """Request the ancestors of the page, and items at `extra_keys` together with them.
+
+        Return the page with its breadcrumbs and, if they were read, its blocks; None if an ancestor is deleted.
+        """
+        tree = page_tree(self.site_id, DRAFT_TREE)
+        own_position = {tree.node_key(self.id): self.draft_position_item}
+        reader = TreeReader.from_items(tree, {**own_position, **items})
         keys = [*extra_keys, *(reader.tree.node_key(ancestor_id) for ancestor_id in self.ancestor_ids)]
         if {*keys, reader.tree.state_key} - reader.items.keys():
             yield from reader.reads_with_state(keys)
         yield from reader.consistent_ancestor_reads([self.id])
-
-    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
-        """Return the page with its breadcrumbs and, if they were read, its blocks; None if an ancestor is deleted."""
-        reader = self._draft_tree_reader(items)
-        page = self.with_breadcrumbs_or_none(reader)
-        content = items.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
+        # If the page has been deleted since it was read, it is shown at its last position.
+        reader.items = {**own_position, **reader.items}
+        page, content = self.with_breadcrumbs_or_none(reader), reader.items.get(self.content_key)
         return page and page.replace(blocks=Content.from_item(content).blocks if content else ())
 
     def with_breadcrumbs_or_none(self, reader: TreeReader) -> Self | None:
@@ -263,18 +272,13 @@ class Page(PageTarget):
         chain = reader.nodes_from_root_or_none(self.id)
         return self.replace(breadcrumbs=tuple(chain), draft_home_id=reader.state.get("home")) if chain else None
 
-    def _draft_tree_reader(self, items: Mapping[ItemKey, Item]) -> TreeReader:
-        """Return a reader of the items. The page has its own position, unless that was read, too."""
-        tree = page_tree(self.site_id, DRAFT_TREE)
-        return TreeReader.from_items(tree, {tree.node_key(self.id): self.draft_position_item, **items})
-
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the title and SEO fields with the person's data redacted."""
         return person.redacted_field_changes({"title": self.title, "seo": self.seo})
 
 
 class Revision(Entity):
-    """A revision of a page. Its blocks are stored as `Content`, and loaded by `with_computed_fields_or_none`."""
+    """A revision of a page. Its blocks are stored as `Content`, and loaded by `hydration_reads`."""
 
     kind, parameter = "page.revision", "revision_id"
     pk, sk = "R#{page_id}", "N#{id}"
@@ -303,8 +307,13 @@ class Revision(Entity):
         """Return the key of the blocks."""
         return [Content.make_item_key(page_id=parameters["page_id"], id=parameters["revision_id"])]
 
-    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self:
+    def hydration_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads[Self]:
         """Return the revision with its blocks, which were read with it."""
+        yield from ()
+        return self.with_blocks(items)
+
+    def with_blocks(self, items: Mapping[ItemKey, Item]) -> Self:
+        """Return the revision with its blocks, if they are among the items."""
         content = items.get(Content.make_item_key(page_id=self.page_id, id=self.id))
         return self.replace(blocks=Content.from_item(content).blocks if content else ())
 

@@ -110,7 +110,7 @@ def load_published_page_or_none(site_id: str, location: PageLocation, *, with_bl
     item, revision = items.get(page_key), items.get(Revision.make_item_key(**ids))
     if item is None or revision is None:
         return None
-    loaded_revision = Revision.from_item(revision).with_computed_fields_or_none(items)
+    loaded_revision = Revision.from_item(revision).with_blocks(items)
     return Page.from_item(item).replace(
         **loaded_revision.page_fields, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id
     )

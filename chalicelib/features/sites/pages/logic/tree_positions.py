@@ -1,10 +1,10 @@
 """Rules for the positions of pages, and the changes of both trees of a site in one transaction."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, SiteTree, TreeName, page_tree
-from chalicelib.features.sites.pages.entities.pages import Content, Page
+from chalicelib.features.sites.pages.entities.pages import Page
 from chalicelib.features.sites.pages.entities.slug_index import SlugIndexWriter, former_slug_positions_key
 from chalicelib.features.sites.pages.models.schemas import MAX_PAGE_DEPTH
 from chalicelib.kernel.core.ids import new_id
@@ -31,10 +31,9 @@ DEPTH_LIMIT: Final = DepthLimit(MAX_PAGE_DEPTH, _explain_excess_depth)
 class EditablePage(Page):
     """A page to be changed, moved, published or deleted, which is loaded with everything that this requires."""
 
-    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
+    def hydration_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads[Self | None]:
         """Request the blocks and ancestors of the page, and all items that a change of the page depends on."""
-        content = Content.make_item_key(page_id=self.id, id=self.draft_revision_id)
-        yield from self.breadcrumb_reads(items, [content, *self._iter_ancestor_and_slug_index_keys(items)])
+        return self.breadcrumb_reads(items, [self.content_key, *self._iter_ancestor_and_slug_index_keys(items)])
 
     def _iter_ancestor_and_slug_index_keys(self, items: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
         """Yield the keys of the slug index items, and of ancestors of the page and of the other pages in `items`."""
@@ -149,12 +148,12 @@ class SiteTreesUnitOfWork:
 
     def load_with_breadcrumbs_or_none(self, page: Page, *, with_blocks: bool = False) -> Page | None:
         """Return a page with its breadcrumbs and, if requested, its blocks; None if an ancestor is deleted."""
-        reads = page.related_reads(self.items) if with_blocks else page.breadcrumb_reads(self.items)
-        items = perform_reads(reads, self.items)
+        reads = page.hydration_reads(self.items) if with_blocks else page.breadcrumb_reads(self.items)
+        items, hydrated_page = perform_reads(reads, self.items)
         for key in self.items.keys() - items.keys():
             del self.items[key]
         self.items.update(items)
-        return page.with_computed_fields_or_none(self.items)
+        return hydrated_page
 
     def set_page_fields(self, page_id: str | None, **fields: Any) -> None:
         """Set fields of a page, if it exists."""
