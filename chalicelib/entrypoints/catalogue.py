@@ -12,12 +12,12 @@ from typing import Final
 
 from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
-from chalicelib.features.audit.reconciliations.logic.commands import Command
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.storage import record_types
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.work import tasks
+from chalicelib.kernel.work.commands import Command
 from chalicelib.kernel.work.tasks import Task
 
 FEATURES: Final = (

@@ -9,9 +9,9 @@ from chalicelib.entrypoints.openapi import headers, problems, schemas
 from chalicelib.entrypoints.openapi.examples import with_example
 from chalicelib.entrypoints.openapi.operations import API_KEY, USER_TOKEN, build_operation_object
 from chalicelib.entrypoints.openapi.webhooks import Emitter, build_webhook_path_items, message_models
-from chalicelib.features.audit.reconciliations.logic.commands import Command
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.work.commands import Command
 from chalicelib.kernel.work.tasks import Task
 
 _DESCRIPTION: Final = """\

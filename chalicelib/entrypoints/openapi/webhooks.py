@@ -8,7 +8,6 @@ from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_for_schema
 from chalicelib.entrypoints.openapi.record_examples import event_example_overrides, record_default_values_by_alias
 from chalicelib.features.audit.log.models import ActorReference, FieldChange
-from chalicelib.features.audit.reconciliations.logic.commands import Command
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.operations.access_rules import RequireRole
@@ -16,6 +15,7 @@ from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.record_types import all_record_types, find_record_type
+from chalicelib.kernel.work.commands import Command
 from chalicelib.kernel.work.tasks import Task
 
 Schema = dict[str, Any]

@@ -11,7 +11,6 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.features.audit.reconciliations.entities import Suspect
 from chalicelib.features.audit.reconciliations.logic import entry_checks, record_checks
-from chalicelib.features.audit.reconciliations.logic.commands import OPERATOR_ACTOR, Command
 from chalicelib.features.audit.reconciliations.logic.comparison import field_values_in_key
 from chalicelib.features.audit.reconciliations.logic.log_reader import LogReader
 from chalicelib.kernel.audit_log.entries import Event
@@ -23,6 +22,7 @@ from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.record_macs import MAX_VERSION
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox
+from chalicelib.kernel.work.commands import OPERATOR_ACTOR, Command
 
 ACCEPT_COMMAND: Final = Command("audit-records --accept", (ACCEPTANCE_EVENT, ABSENCE_EVENT))
 
