@@ -34,14 +34,15 @@ from chalicelib.kernel.identity import auth, userinfo
 from chalicelib.kernel.permissions.access_epochs import organization_partition
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage.entity import ItemKey
-from chalicelib.kernel.storage.trees import TreePartition
+from chalicelib.kernel.trees.tree import Tree
 
 GUARD: Final = "unique value guard"
 """The name of the items that reserve unique values."""
 LOG: Final = "{log_id}"
 _PLATFORM: Final = "{platform_id}"
 _TAXONOMY: Final = f"P#{_PLATFORM}#T"
-_PAGES: Final = TreePartition(TREE_PARTITION)
+_NODES: Final = Tree(_TAXONOMY, "")
+_PAGES: Final = Tree(TREE_PARTITION, "")
 
 
 ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
@@ -126,10 +127,10 @@ ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
         (_TAXONOMY, f"{slug_index.WORD_KEY_PREFIX}{{slug or label}}#{{id}}"),
         "a node of a taxonomy, by its slug or label",
     ),
-    ("node slug index", slug_index.slug_index_key(_PLATFORM, "{slug}"), "the nodes of a taxonomy with a slug"),
+    ("node slug index", _NODES.slug_index_key("{slug}"), "the nodes of a taxonomy with a slug"),
     (
         "former node position",
-        slug_index.former_position_key(_PLATFORM, "{parent_id}", "{slug}"),
+        slug_index.former_position_key(_NODES, "{parent_id}", "{slug}"),
         "the last node that had a slug below a parent",
     ),
     (
@@ -138,7 +139,7 @@ ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
         "the nodes of a taxonomy that are attached to an entity",
     ),
     ("page position", _PAGES.node_key("{id}"), "the slug and the parent of a page in a tree of its site"),
-    ("page slug index", page_slug_index.slug_positions_key(_PAGES, "{slug}"), "the positions of pages with a slug"),
+    ("page slug index", _PAGES.slug_index_key("{slug}"), "the positions of pages with a slug"),
     (
         "former page positions",
         page_slug_index.former_slug_positions_key(_PAGES, "{slug}"),

@@ -10,9 +10,9 @@ from typing import Any, Final
 from uuid import uuid4
 
 from chalicelib.features.audit.log.logic import log_verification
+from chalicelib.features.tenancy.logic.membership_groups import MAX_MEMBERSHIPS
 from chalicelib.kernel.operations.access_rules import OfRecord, RequireRole
 from chalicelib.kernel.operations.operation import Operation
-from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
 from tests.catalogue.examples.registry import add_neighbours, call_operation
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import callers

@@ -12,7 +12,8 @@ def imported(*names):
 from chalicelib.kernel.core import ip_networks
 from chalicelib.kernel.crypto import checkpoints, merkle, symmetric
 from chalicelib.kernel.identity import api_key_format, jwt
-from chalicelib.kernel.outbound import ip_addresses, mail, webhook_client, webhook_urls
+from chalicelib.features.notifications.models import webhook_urls
+from chalicelib.kernel.outbound import ip_addresses, mail, webhook_client
 TypeAdapter(webhook_urls.TargetUrl).validate_python("https://example.com/hooks")
 early = imported("cryptography", "jwt", "httpcore", "h11", "dns", "idna", "jinja2")
 mail.render_email("features/tenancy/invitations/mail.jinja", inviter=None, place="a", role="member", message=None,

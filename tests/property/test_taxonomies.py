@@ -4,7 +4,7 @@ The second change is made between any two AWS calls of the first. Where paths ar
 table: nodes change between any two items that a call reads, because no call is a snapshot.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Final
 from unittest.mock import patch
@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree_partition
-from chalicelib.features.taxonomy.logic import node_queries
-from chalicelib.features.taxonomy.logic.tree_shape import children_by_parent_with_ancestors
+from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.storage import table, trees
+from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import MAX_REMEMBERED_MOVES, TreeReader
+from chalicelib.kernel.trees.reading import TreeReader, read_consistent_tree
+from chalicelib.kernel.trees.tree import MAX_REMEMBERED_MOVES, STATE_SORT_KEY
 from tests.harness import snapshots
 from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
@@ -229,7 +228,7 @@ class Tree:
                 self.nodes |= {child.id: child.replace(**reparent_fields) for child in children}
                 changed["listed"] = None
                 moved_ids += [child.id for child in children]
-        moved = self.tree.recent_move_versions_after_moving(moved_ids)
+        moved = self.tree.recent_moves_after(self.tree.version + 1, moved_ids)
         self.tree = self.tree.replace(moved=moved, version=self.tree.version + 1)
         self.nodes[node.id] = node.replace(**changed)
         self.record_state()
@@ -240,7 +239,7 @@ class Tree:
 
     def item(self, key: ItemKey) -> Item | None:
         self.change_randomly()
-        if key[1] == trees.STATE_SORT_KEY:
+        if key[1] == STATE_SORT_KEY:
             return self.tree.item()
         node = self.nodes.get(key[1].removeprefix("N#"))
         return node.item() if node else None
@@ -254,7 +253,7 @@ class Tree:
 
     def pages(self, _pk: str, **_options: str) -> Iterator[list[Item]]:
         """Read the partition in order, in pages. The tree's state is last."""
-        reading, page, last = TreeReader(taxonomy_tree_partition(PLATFORM)), list[Item](), ""
+        reading, page, last = TreeReader(taxonomy_tree(PLATFORM)), list[Item](), ""
         while later := [node_id for node_id in sorted(self.nodes) if node_id > last]:
             last = later[0]
             page.append(self.item(reading.tree.node_key(last)) or {})
@@ -277,7 +276,7 @@ def test_a_path_was_valid_at_one_time_during_the_read(seed, change_probability, 
     tree.change_probability = change_probability
     node_ids = [node_id for node_id in tree.nodes if len(tree.ancestors(node_id)) > 1][-4:]
     with patch.object(table, "get_all", tree.get_all):
-        version_before, reading = tree.tree.version, TreeReader(taxonomy_tree_partition(PLATFORM))
+        version_before, reading = tree.tree.version, TreeReader(taxonomy_tree(PLATFORM))
         try:
             reading.load_consistent_ancestors(node_ids)
         except Problem:
@@ -292,6 +291,15 @@ def test_a_path_was_valid_at_one_time_during_the_read(seed, change_probability, 
         assert paths == {node_id: path for node_id, path in during[0].items() if node_id in node_ids}
 
 
+def iter_paths_below(
+    children: Mapping[str | None, Sequence[Item]], parent_id: str | None, prefix: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the ids of the nodes below a node, and their paths."""
+    for node in children.get(parent_id, ()):
+        yield node["id"], prefix + node["slug"]
+        yield from iter_paths_below(children, node["id"], f"{prefix}{node['slug']}/")
+
+
 @given(seed=seeds, change_probability=change_probabilities)
 def test_a_whole_tree_is_read_at_one_version(seed, change_probability):
     tree = Tree(seed)
@@ -302,11 +310,11 @@ def test_a_whole_tree_is_read_at_one_version(seed, change_probability):
     version = tree.tree.version
     with patch.object(table, "get_all", tree.get_all), patch.object(table, "iter_item_pages", tree.pages):
         try:
-            nodes = node_queries.load_consistent_node_snapshot(PLATFORM, tree.tree)
+            children = read_consistent_tree(taxonomy_tree(PLATFORM), version).children_by_parent_id()
         except Problem:
             assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
-    paths = {node.id: node.path for below in children_by_parent_with_ancestors(nodes).values() for node in below}
+    paths = dict(iter_paths_below(children, None, ""))
     later = [state for at, state in tree.states.items() if at >= version]
     assert any(
         paths.items() <= state.items() and {n for n in nodes_before if n in state} <= paths.keys() for state in later

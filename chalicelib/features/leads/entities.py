@@ -135,14 +135,11 @@ class LeadSubmission(Entity):
         """Return the key of the lead with the same id."""
         return [Lead.make_item_key(id=parameters["lead_id"])]
 
-    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
-        """Request the lead if it has a different id."""
-        if (key := Lead.make_item_key(id=self.lead_id)) not in items:
-            yield [key]
-
-    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
-        """Return the submission with its lead."""
-        return self.of_lead(Lead.from_item(items[Lead.make_item_key(id=self.lead_id)]), self.id)
+    def hydration_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads[Self]:
+        """Request the lead if it has a different id, and return the submission with it."""
+        key = Lead.make_item_key(id=self.lead_id)
+        found = items if key in items else (yield [key])
+        return self.of_lead(Lead.from_item(found[key]), self.id)
 
     @property
     def lead(self) -> Lead:

@@ -20,15 +20,12 @@ S = TypeVar("S", bound=Site)
 class SiteWithDomain(Site):
     """A site with the verified domain of its platform, and so with the `host` that callers see."""
 
-    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:  # noqa: ARG002 - nothing prefetches the domain
-        """Request the domain of the platform, if the site has one."""
-        if self.platform_id:
-            yield [CustomDomain.make_item_key(platform_id=self.platform_id)]
-
-    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
-        """Return the site with the domain."""
-        item = items.get(CustomDomain.make_item_key(platform_id=self.platform_id)) if self.platform_id else None
-        return with_domain(self, CustomDomain.from_item(item)) if item else self
+    def hydration_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads[Self]:  # noqa: ARG002 - nothing prefetches the domain
+        """Request the domain of the platform, if the site has one, and return the site with it."""
+        if not self.platform_id:
+            return self
+        found = yield [key := CustomDomain.make_item_key(platform_id=self.platform_id)]
+        return with_domain(self, CustomDomain.from_item(found[key])) if key in found else self
 
 
 def load_sites_with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:

@@ -33,8 +33,8 @@ def hydrate(plan: ReadPlan, loaded: Loaded, subject_memberships: MembershipView)
     records: dict[str, Entity | None] = dict.fromkeys(stored)
     for name, record in stored.items():
         if record:
-            loaded = replace(loaded, items=perform_reads(record.related_reads(loaded.items), loaded.items))
-            records[name] = record.with_computed_fields_or_none(loaded.items)
+            items, records[name] = perform_reads(record.hydration_reads(loaded.items), loaded.items)
+            loaded = replace(loaded, items=items)
     missing = [name for name, record in records.items() if record is None]
     if any(stored[name] or name not in operation.optional_record_parameters for name in missing):
         raise not_found()

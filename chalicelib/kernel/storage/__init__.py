@@ -1,1 +1,1 @@
-"""Storage of records: entities, the table, files and trees."""
+"""Storage of records: entities, the table and files."""

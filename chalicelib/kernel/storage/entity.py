@@ -16,7 +16,7 @@ and the record is not in that index. The letter at the start of each key identif
 from collections.abc import Collection as SizedIterable
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Final, Self, dataclass_transform
+from typing import Any, ClassVar, Final, Self, TypeVar, dataclass_transform
 from zlib import crc32
 
 from chalicelib.kernel.http.fields import UUID_PATTERN
@@ -32,8 +32,13 @@ from chalicelib.kernel.storage.unique_values import Unique
 
 Item = dict[str, Any]
 
-ItemReads = Generator[SizedIterable[ItemKey], Mapping[ItemKey, Item], None]
-"""A computation that yields the keys of items that it needs, and gets those that exist. `perform_reads` runs it."""
+T = TypeVar("T")
+
+ItemReads = Generator[SizedIterable[ItemKey], Mapping[ItemKey, Item], T]
+"""A computation that yields the keys of items that it needs, gets those that exist, and returns a result of type T.
+
+`perform_reads` runs it.
+"""
 
 RECORD_FIELDS: Final = ("id", "created_at", "updated_at", "version")
 """Fields that every record has."""
@@ -121,7 +126,7 @@ class Entity:
     child_partition: ClassVar[str] = ""
     """Key template of the partition with the record's child items, which are deleted with it; empty: none."""
     computed_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields that are not stored: `with_computed_fields_or_none` computes them from other records."""
+    """Fields that are not stored: `hydration_reads` computes them from other records."""
     fields_omitted_from_lists: ClassVar[frozenset[str]] = frozenset()
     """Large fields that lists neither read nor show. They have a default."""
     json_fields: ClassVar[frozenset[str]] = frozenset()
@@ -316,12 +321,12 @@ class Entity:
         """Return the keys of items to read with a record of a path that has these parameters."""
         return ()
 
-    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:  # noqa: ARG002 - most need none
-        """Request the items that `with_computed_fields_or_none` needs besides those that were read before."""
-        yield from ()
+    def hydration_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads[Self | None]:  # noqa: ARG002 - most need none
+        """Request what the computed fields need besides `items`, which were read before.
 
-    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most need none
-        """Return the record with its computed fields, given the items read for it; None if it counts as missing."""
+        Return the record with these fields, or None if it counts as missing.
+        """
+        yield from ()
         return self
 
 

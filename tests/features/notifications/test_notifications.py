@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.features.notifications.channels.logic.provider_rules import url_mismatch_reason
 from chalicelib.features.notifications.channels.models import Provider
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
+from chalicelib.features.notifications.models.webhook_urls import mask_path_and_query
 from chalicelib.features.notifications.webhooks.models.standard_webhooks import (
     decode_secret,
     generate_secret,
@@ -17,7 +18,6 @@ from chalicelib.features.notifications.webhooks.models.standard_webhooks import 
 )
 from chalicelib.kernel.audit_log.ledger import append_pending_and_return_longest_wait_ms, head_key
 from chalicelib.kernel.core.encoding import to_base64
-from chalicelib.kernel.outbound.webhook_urls import mask_path_and_query
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import TransactionCancelled
 from tests.harness.sample_entity import LOG_ID, create_logged_parcel

@@ -9,9 +9,9 @@ from chalicelib.features.platforms.project_blocks.entities import ProjectBlock
 from chalicelib.features.research.entities import Artefact, ResearchOutput
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.features.tenancy.logic.membership_groups import MAX_MEMBERSHIPS
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
 from tests.harness import memory_aws
 from tests.harness.api import ApiResponse, Json
 from tests.harness.cached_scenarios import cached_scenario

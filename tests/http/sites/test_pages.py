@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree_partition
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree
 from chalicelib.features.sites.pages.entities import slug_index
 from chalicelib.features.sites.pages.entities.pages import Page
 from chalicelib.features.sites.pages.entities.slug_index import SlugIndexWriter
@@ -201,8 +201,8 @@ def store_page(pages, number):
         was_published=True,
     )
     for tree, position_item in (
-        (page_tree_partition(site.id, DRAFT_TREE), page.draft_position_item),
-        (page_tree_partition(site.id, PUBLISHED_TREE), page.published_position_item),
+        (page_tree(site.id, DRAFT_TREE), page.draft_position_item),
+        (page_tree(site.id, PUBLISHED_TREE), page.published_position_item),
     ):
         writer = SlugIndexWriter(tree, {})
         writer.add(position_item)

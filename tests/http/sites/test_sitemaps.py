@@ -6,7 +6,7 @@ from math import ceil
 import pytest
 
 from chalicelib.features.sites.entities.redirects import redirect_by_path_key
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree_partition
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree
 from chalicelib.features.sites.pages.entities.pages import Page
 from chalicelib.features.sites.visits.logic import sitemaps, stored_sitemaps
 from tests.harness import memory_aws
@@ -120,7 +120,7 @@ class TestSitemap:
         assert (stored.calls.call_names, stored.text) == (ONE_READ, changed.text)
 
     def test_is_only_outdated_by_redirects_that_can_take_precedence_over_a_page(self, api, site, pages):
-        state_key = page_tree_partition(site.id, PUBLISHED_TREE).state_key
+        state_key = page_tree(site.id, PUBLISHED_TREE).state_key
         pages.publish("Machines", "Machines/Looms")
         redirect = create_redirect(api, site, "/tools/looms", "https://example.com/")
         pages.move(Machines="tools")
@@ -246,7 +246,7 @@ def store_pages(site, parent):
     fields = {"parent_id": parent.id, "lineage": [parent.id], "placed": 1, "listed": True, "indexable": True}
     for number in range(LISTED_PAGES - 1):
         page_id = f"01939d3c-0000-7000-8000-{number:012d}"
-        pk, sk = page_tree_partition(site.id, PUBLISHED_TREE).node_key(page_id)
+        pk, sk = page_tree(site.id, PUBLISHED_TREE).node_key(page_id)
         names = {"pk": pk, "sk": sk, "id": page_id, "revision_id": page_id, "slug": f"leaf-{number:05d}"}
         item = {**names, **fields, "published_at": "2030-01-01T00:00:00.000Z"}
         memory_aws.put_item(item)

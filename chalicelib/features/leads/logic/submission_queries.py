@@ -10,5 +10,4 @@ def load_submission_or_none(submission_id: str) -> LeadSubmission | None:
     items = table.get_all([key := LeadSubmission.make_item_key(id=submission_id), Lead.make_item_key(id=submission_id)])
     if key not in items:
         return None
-    submission = LeadSubmission.from_item(items[key])
-    return submission.with_computed_fields_or_none(perform_reads(submission.related_reads(items), items))
+    return perform_reads(LeadSubmission.from_item(items[key]).hydration_reads(items), items)[1]

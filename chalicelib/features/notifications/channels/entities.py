@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from chalicelib.features.notifications.channels.models import ChannelOut, ChannelStatus, Provider
 from chalicelib.features.notifications.entities import Delivery, Subscriber
+from chalicelib.features.notifications.models.webhook_urls import mask_path_and_query
 from chalicelib.kernel.crypto import symmetric
-from chalicelib.kernel.outbound.webhook_urls import mask_path_and_query
 from chalicelib.kernel.storage.entity import Collection
 from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers

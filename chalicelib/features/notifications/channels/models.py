@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, WrapValidator
 
 from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns
+from chalicelib.features.notifications.models.webhook_urls import MASK, TargetUrl
 from chalicelib.kernel.http.fields import Name
 from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
-from chalicelib.kernel.outbound.webhook_urls import MASK, TargetUrl
 
 Provider = Literal["slack", "discord", "teams", "webhook"]
 ChannelStatus = Literal["active", "needs_attention"]

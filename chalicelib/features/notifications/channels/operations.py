@@ -21,6 +21,7 @@ from chalicelib.features.notifications.logic.event_access import (
 )
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.notifications.models.schemas import TrialOut
+from chalicelib.features.notifications.models.webhook_urls import MASK
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.core.settings import settings
@@ -28,7 +29,6 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
-from chalicelib.kernel.outbound.webhook_urls import MASK
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 from chalicelib.kernel.work import jobs

@@ -8,6 +8,7 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.members.entities import PlatformMember
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.features.tenancy.logic.membership_groups import MembershipGroup, read_membership_group_at_position
 from chalicelib.kernel.authorization.effective_role import caller_membership_view
 from chalicelib.kernel.authorization.memberships import (
     has_unrevoked_membership,
@@ -22,7 +23,6 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Container, Item, ItemKey
-from chalicelib.kernel.storage.membership_lists import MembershipGroup, read_membership_batch_at_position
 
 T = TypeVar("T")
 
@@ -102,7 +102,7 @@ def _load_memberships_at_cursor_and_organization_ids(
     if requested_organization_id:
         member = table.get(Member.make_item_key(organization_id=requested_organization_id, user_id=user_id))
         return MembershipGroup(position=position), [requested_organization_id] if member else []
-    group = read_membership_batch_at_position(Member.of_user.partition(user_id=user_id, list_name="active"), position)
+    group = read_membership_group_at_position(user_id, position)
     return group, [item["organization_id"] for item in group.memberships]
 
 

@@ -19,6 +19,7 @@ from chalicelib.features.research.models.schemas import VenueEditionOut, VenueOu
 from chalicelib.features.research.models.venue_catalogue import VENUES
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.features.tenancy.logic.membership_groups import MembershipGroup, read_membership_group_at_position
 from chalicelib.kernel.authorization.access import Access
 from chalicelib.kernel.authorization.memberships import membership_key
 from chalicelib.kernel.core.case_folding import ascii_lower
@@ -33,7 +34,6 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
-from chalicelib.kernel.storage.membership_lists import MembershipGroup, read_membership_batch_at_position
 
 T = TypeVar("T")
 R = TypeVar("R", Artefact, ResearchOutput)
@@ -152,9 +152,7 @@ def _group_and_library_ids_of_page(ctx: Context, query: ListQuery) -> tuple[Memb
             PUBLIC_LIBRARY_ID,
             ctx.principal_or_anonymous.credential.organization_id,
         ]
-    group = read_membership_batch_at_position(
-        Member.of_user.partition(user_id=ctx.user.id, list_name="active"), position
-    )
+    group = read_membership_group_at_position(ctx.user.id, position)
     first_libraries = [PUBLIC_LIBRARY_ID, ctx.user.id] if group.is_first_group else []
     return group, [*first_libraries, *(item["organization_id"] for item in group.memberships)]
 

@@ -14,17 +14,17 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.settings import section, settings
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage import trees
-from chalicelib.kernel.storage.entity import Collection, Container, Entity, ItemKey
+from chalicelib.kernel.storage.entity import Collection, Container, ItemKey
 from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
-from chalicelib.kernel.storage.trees import TreePartition
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
+from chalicelib.kernel.trees.tree import Tree, TreeState
 
 DRAFT_TREE: Final = "D"
 PUBLISHED_TREE: Final = "L"
 TREE_PARTITION: Final = "W#{site_id}#{tree}"
+SLUG_NAMESPACES: Final = {DRAFT_TREE: "page-slug#{site_id}", PUBLISHED_TREE: "live-slug#{site_id}"}
 MAX_FORMER_HOMES: Final = 50
 """Former home pages that a site remembers. The oldest are dropped."""
 
@@ -110,26 +110,24 @@ class Site(Container, LinkTarget):
         return person.redacted_field_changes({name: getattr(self, name) for name in ("name", "description", "robots")})
 
 
-class SiteTree(Entity):
+class SiteTree(TreeState):
     """The state of one of the two trees of a site.
 
-    `moved` maps the ids of recently moved pages to the version of the tree (`kernel/storage/trees.py`). `home_page_id`
-    is the page at `/`, and its children have paths of one segment. In the tree of published pages `home_revision_id` is
-    the published revision of that page, and `content_id` changes with every publication, and with every change of a
-    redirect that can take precedence over a page. `home_since` is the time since when the page has been the home page.
-    `former_homes` maps page ids to the intervals in which they were the home page.
+    `home_page_id` is the page at `/`, and its children have paths of one segment. In the tree of published pages
+    `home_revision_id` is the published revision of that page, and `content_id` changes with every publication, and with
+    every change of a redirect that can take precedence over a page. `home_since` is the time since when the page has
+    been the home page. `former_homes` maps page ids to the intervals in which they were the home page.
     """
 
     kind, log_rules = "site.tree", LogRules(has_entries=False)
     unauthenticated_fields: ClassVar = {"content_id": "Concurrent publications set it without a new version."}
-    pk, sk = TREE_PARTITION, trees.STATE_SORT_KEY
+    pk = TREE_PARTITION
 
     attribute_names: ClassVar = {"home_page_id": "home", "content_id": "mark"}
 
     organization_id: str
     site_id: str
     tree: TreeName
-    moved: dict[str, int] = field(default_factory=dict)
     home_page_id: str | None = None
     home_revision_id: str | None = None
     content_id: str | None = None
@@ -151,20 +149,21 @@ class SiteTree(Entity):
         }
 
 
-def page_tree_partition(site_id: str, tree_name: TreeName) -> TreePartition:
+def page_tree(site_id: str, tree_name: TreeName) -> Tree:
     """Return one of the two trees of a site."""
-    return TreePartition(TREE_PARTITION.format(site_id=site_id, tree=tree_name))
+    templates = TREE_PARTITION, SLUG_NAMESPACES[tree_name]
+    return Tree(*(template.format(site_id=site_id, tree=tree_name) for template in templates))
 
 
 def content_change_write(site_id: str, timestamp: str) -> Write:
     """Return the write that gives the tree of published pages another `content_id`, which outdates the sitemap."""
-    key, attribute = page_tree_partition(site_id, PUBLISHED_TREE).state_key, SiteTree.stored_name("content_id")
+    key, attribute = page_tree(site_id, PUBLISHED_TREE).state_key, SiteTree.stored_name("content_id")
     return ItemUpdate(key, set={attribute: new_id(timestamp)}).to_write("attribute_exists(#pk)")
 
 
 def tree_state_keys(site_id: str) -> list[ItemKey]:
     """Return the item keys of the states of both trees of a site."""
-    return [page_tree_partition(site_id, DRAFT_TREE).state_key, page_tree_partition(site_id, PUBLISHED_TREE).state_key]
+    return [page_tree(site_id, DRAFT_TREE).state_key, page_tree(site_id, PUBLISHED_TREE).state_key]
 
 
 def sites_domain() -> str:

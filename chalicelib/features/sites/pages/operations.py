@@ -113,7 +113,7 @@ def update_page(
     updated = page_changes.update_draft(ctx, trees, site, page, body)
     is_unpublished_now = page.published_revision_id and body.unpublish_at and body.unpublish_at <= ctx.now
     if is_unpublished_now:
-        updated = PagePublisher(trees, updated, ctx.now).unpublish()
+        updated = PagePublisher(trees, updated).unpublish()
     trees.add_changes_to_unit_of_work()
     scheduled = ctx.changes.update(
         updated,
@@ -162,7 +162,7 @@ def publish_page(
         else site_trees.existing_revision(page, body.revision_id)
     )
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
-    published = ctx.changes.event(PagePublisher(trees, page, ctx.now).publish_now(revision))
+    published = ctx.changes.event(PagePublisher(trees, page).publish_now(revision))
     trees.add_changes_to_unit_of_work()
     return PageOut.of(published)
 

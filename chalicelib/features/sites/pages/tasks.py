@@ -53,14 +53,13 @@ def run_schedule(message: dict[str, Any]) -> None:
     tree_states = table.get_all(tree_state_keys(stored_page.site_id)) if stored_page else {}
     if stored_page is None or len(tree_states) < len(tree_state_keys(stored_page.site_id)):
         return
-    items = perform_reads(stored_page.related_reads(tree_states), tree_states)
-    page = stored_page.with_computed_fields_or_none(items)
+    items, page = perform_reads(stored_page.hydration_reads(tree_states), tree_states)
     if page is None or page.scheduled_task is None or page.scheduled_task.at > now():
         return
     changes = UnitOfWork(now())
     trees = SiteTreesUnitOfWork(changes, page.site_id, items)
     try:
-        event, updated = _apply_schedule_and_name_event(PagePublisher(trees, page, changes.now), page)
+        event, updated = _apply_schedule_and_name_event(PagePublisher(trees, page), page)
         trees.add_changes_to_unit_of_work()
         if updated is page:  # It is published or unpublished already.
             changes.update(page, touch=True, **_cleared_due_schedule_fields(page, page.scheduled_task.at))
@@ -184,7 +183,7 @@ def _remove_page(site_id: str, page_id: str) -> None:
     loaded = _load_page_and_trees_or_none(site_id, page_id)
     if loaded:
         page, trees = loaded
-        remove_from_trees(trees, page, trees.changes.now)
+        remove_from_trees(trees, page)
         trees.changes.delete(page)
         trees.add_changes_to_unit_of_work()
         trees.changes.commit()

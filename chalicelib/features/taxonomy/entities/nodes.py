@@ -1,20 +1,16 @@
 """The stored taxonomy of a platform: its nodes, the state of the tree, and the items that find nodes.
 
-All of it is in one partition. The path and depth of a node are computed from its ancestors when it is read
-(`kernel/storage/trees.py`), so a move writes few items whatever the size of the subtree. Derived items find a node by
-its name, slug or other labels. The *slug index* item of a slug lists the ids of all nodes that have it, so the
-index items of all segments of a path yield the nodes on the path in one read. An index item with too many nodes
-overflows and is not used; the path is resolved level by level then. A *former position* item redirects from the parent
-and slug that a node had to the node, and so from all former paths below it (`path_resolution.py`).
+All of it is in one partition, as `kernel/trees` describes. The path and depth of a node are computed from its ancestors
+when it is read, so a move writes few items whatever the size of the subtree. Derived items find a node by its name,
+slug or other labels. The *slug index* item of a slug lists the ids of the nodes that have it. A *former position* item
+redirects from the parent and slug that a node had to the node, and so from all former paths below it.
 
-The version of the tree increases with every change of the path of an existing node. All such changes are serialized,
-and a write that relies on a path (a new node, another move) fails if the version has changed. A node counts its
-children and attachments, and is deleted only if both counts are zero, so nothing is orphaned. `height` is
-an upper bound of the number of levels below a node: it grows with deeper descendants and never shrinks, which makes it
-cheap to maintain. The exact height is read from the tree only if the bound forbids a move.
+A node counts its children and attachments, and is deleted only if both counts are zero, so nothing is orphaned.
+`height` is an upper bound of the number of levels below a node: it grows with deeper descendants and never shrinks,
+which makes it cheap to maintain. The exact height is read from the tree only if the bound forbids a move.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar, Final, Literal, Self
 
@@ -22,22 +18,23 @@ from chalicelib.features.taxonomy.entities.slug_index import (
     LABEL_KEY_SUFFIX,
     NAME_KEY_PREFIX,
     SLUG_KEY_SUFFIX,
+    SLUG_NAMESPACE,
     TAXONOMY_PARTITION,
     WORD_KEY_PREFIX,
-    taxonomy_tree_partition,
+    taxonomy_tree,
 )
 from chalicelib.features.taxonomy.models import MAX_NODES, NodeOut, SystemTagSetOut
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
-from chalicelib.kernel.storage import trees
 from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey, ItemReads
 from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others, items_after, removal_below_parent
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
-from chalicelib.kernel.storage.trees import TreeReader
 from chalicelib.kernel.storage.unique_values import Unique
+from chalicelib.kernel.trees.reading import TreeReader
+from chalicelib.kernel.trees.tree import NODE_SORT_KEY, Tree, TreeState
 from chalicelib.kernel.work.jobs import Job
 
 ALL_NODES_LIST: Final = "L"
@@ -45,31 +42,26 @@ ROOT_TERMS_LIST: Final = "roots"
 SYSTEM_TAG: Final = "system"
 
 
-class Taxonomy(Entity):
+class Taxonomy(TreeState):
     """The state of a platform's taxonomy tree.
 
-    `tags` maps the slugs of system tags to node ids. `moved` maps the ids of recently moved nodes to the version of the
-    tree that the move created. `pending_removals` counts deleted nodes whose subtrees are still stored.
+    `tags` maps the slugs of system tags to node ids. `pending_removals` counts deleted nodes whose subtrees are still
+    stored.
     """
 
     kind, log_rules = "taxonomy", LogRules(has_entries=False)
     unauthenticated_fields: ClassVar = dict.fromkeys(
         ("last_position", "pending_removals"), "Concurrent requests change it without a new version."
     )
-    pk, sk = TAXONOMY_PARTITION, trees.STATE_SORT_KEY
+    pk = TAXONOMY_PARTITION
     version_fields = ("version", "pending_removals")
     attribute_names: ClassVar = {"pending_removals": "felled"}
 
     organization_id: str
     platform_id: str
-    moved: dict[str, int] = field(default_factory=dict)
     last_position: int = -1
     pending_removals: int = 0
     tags: dict[str, str] = field(default_factory=dict)
-
-    def recent_move_versions_after_moving(self, moved_node_ids: Iterable[str]) -> dict[str, int]:
-        """Return the recently moved nodes after moving `moved_node_ids` with the next version of the tree."""
-        return trees.with_moves_recorded(self.moved, self.version + 1, moved_node_ids)
 
 
 class TaxonomyNode(Entity):
@@ -104,11 +96,11 @@ class TaxonomyNode(Entity):
     unauthenticated_fields: ClassVar = dict.fromkeys(
         ("child_count", "attachment_count", "height", "last_position"), "Requests that change other nodes count them."
     )
-    pk, sk = TAXONOMY_PARTITION, trees.NODE_SORT_KEY
+    pk, sk = TAXONOMY_PARTITION, NODE_SORT_KEY
     in_platform = Collection("P#{platform_id}#T#{listed}", "{position:010d}#{id}", index="index1")
     among_siblings = Collection("P#{platform_id}#T#C#{sibling_list}", "{position:010d}#{id}", index="index2")
     by_slug = Unique(
-        "taxonomy-slug#{platform_id}#{parent_id}",
+        SLUG_NAMESPACE + "#{parent_id}",
         "{slug}",
         error_code="slug_taken",
         field="slug",
@@ -146,6 +138,11 @@ class TaxonomyNode(Entity):
         return {"organization_id": self.organization_id, "platform_id": self.platform_id}
 
     @property
+    def tree(self) -> Tree:
+        """The tree of the node."""
+        return taxonomy_tree(self.platform_id)
+
+    @property
     def path(self) -> str:
         """The slugs from the root to the node, joined by slashes."""
         return "/".join(node.slug for node in self.ancestors_and_self)
@@ -162,15 +159,14 @@ class TaxonomyNode(Entity):
             raise ValueError(f"the ancestors of {self.id} were not loaded")
         return (*self.ancestors, self)
 
-    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
-        """Request the ancestors of the node, and those of the other nodes that were read."""
-        reader = TreeReader.from_items(taxonomy_tree_partition(self.platform_id), dict(items))
+    def hydration_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads[Self | None]:
+        """Request the ancestors of the node, and those of the other nodes that were read.
+
+        Return the node with its ancestors, or None if any of them is deleted.
+        """
+        reader = TreeReader.from_items(self.tree, dict(items))
         node_ids = [item["id"] for item in items.values() if item.get("kind") == self.kind]
         yield from reader.consistent_ancestor_reads(node_ids)
-
-    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
-        """Return the node with its ancestors, or None if any of them is deleted."""
-        reader = TreeReader.from_items(taxonomy_tree_partition(self.platform_id), dict(items))
         return self.from_loaded_reader(reader, self.id)
 
     @classmethod

@@ -6,10 +6,12 @@ The items of the slug index and of former positions have no version, and are wri
 from typing import Final
 
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import TreePartition
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
+from chalicelib.kernel.trees.paths import OVERFLOW_ATTRIBUTE
+from chalicelib.kernel.trees.tree import Tree
 
 TAXONOMY_PARTITION: Final = "P#{platform_id}#T"
+SLUG_NAMESPACE: Final = "taxonomy-slug#{platform_id}"
 
 MAX_NODES_PER_SLUG: Final = 10
 """Maximum number of node ids in an item of the slug index. An item that has overflowed is not used any more."""
@@ -22,20 +24,15 @@ LABEL_KEY_SUFFIX: Final = "1"
 _ROOT: Final = "-"
 
 
-def taxonomy_tree_partition(platform_id: str) -> TreePartition:
+def taxonomy_tree(platform_id: str) -> Tree:
     """Return the tree of a platform's taxonomy."""
-    return TreePartition(TAXONOMY_PARTITION.format(platform_id=platform_id))
-
-
-def slug_index_key(platform_id: str, slug: str) -> ItemKey:
-    """Return the key of the item of the slug index that lists the nodes with a slug."""
-    return TAXONOMY_PARTITION.format(platform_id=platform_id), f"S#{slug}"
+    return Tree(*(template.format(platform_id=platform_id) for template in (TAXONOMY_PARTITION, SLUG_NAMESPACE)))
 
 
 def indexed_node_ids_unless_overflowed(index_item: Item | None) -> frozenset[str] | None:
     """Return the ids of the nodes in an item of the slug index, or None if the item has overflowed."""
     node_ids: frozenset[str] = (index_item or {}).get("nodes", frozenset())
-    return None if index_item and index_item.get("wide") else node_ids
+    return None if index_item and index_item.get(OVERFLOW_ATTRIBUTE) else node_ids
 
 
 def slug_index_add_writes(key: ItemKey, index_item: Item | None, node_id: str) -> list[Write]:
@@ -44,7 +41,7 @@ def slug_index_add_writes(key: ItemKey, index_item: Item | None, node_id: str) -
     if node_ids is None:
         return []
     if len(node_ids) >= MAX_NODES_PER_SLUG:
-        return [ItemUpdate(key, set={"wide": True}).to_write()]
+        return [ItemUpdate(key, set={OVERFLOW_ATTRIBUTE: True}).to_write()]
     return [ItemUpdate(key, add={"nodes": frozenset({node_id})}).to_write()]
 
 
@@ -53,9 +50,9 @@ def slug_index_remove_write(key: ItemKey, node_id: str) -> Write:
     return ItemUpdate(key, discard={"nodes": frozenset({node_id})}).to_write()
 
 
-def former_position_key(platform_id: str, parent_id: str | None, slug: str) -> ItemKey:
+def former_position_key(tree: Tree, parent_id: str | None, slug: str) -> ItemKey:
     """Return the key of a former position: the last node that had a slug below a parent, or as a root."""
-    return TAXONOMY_PARTITION.format(platform_id=platform_id), f"F#{parent_id or _ROOT}#{slug}"
+    return tree.partition, f"F#{parent_id or _ROOT}#{slug}"
 
 
 def former_position_redirect_write(

@@ -1,9 +1,7 @@
 """List nodes, and load nodes, the whole tree, and the state of the tree."""
 
-from collections.abc import Iterable
-
 from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, SYSTEM_TAG, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.entities.slug_index import NAME_KEY_PREFIX, taxonomy_tree_partition
+from chalicelib.features.taxonomy.entities.slug_index import NAME_KEY_PREFIX, taxonomy_tree
 from chalicelib.features.taxonomy.models import NodeOut, NodesQuery
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
@@ -12,7 +10,7 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.search_keys import key_prefix_of_names_starting_with
-from chalicelib.kernel.storage.trees import TreeReader, read_consistent_tree_into_reader
+from chalicelib.kernel.trees.reading import TreeReader
 
 
 class TaxonomyTree(Prefetched):
@@ -37,11 +35,8 @@ class TaxonomyTree(Prefetched):
 
     def create_reader(self, platform_id: str) -> TreeReader:
         """Return a new reader of the tree that contains its state."""
-        reader = TreeReader(taxonomy_tree_partition(platform_id))
-        reader.requested_keys.add(reader.tree.state_key)
-        if item := self.items.get(reader.tree.state_key):
-            reader.items[reader.tree.state_key] = item
-        return reader
+        tree = taxonomy_tree(platform_id)
+        return TreeReader(tree, {key: self.items[key] for key in {tree.state_key} & {*self.items}}, {tree.state_key})
 
 
 def list_nodes(ctx: Context, platform_id: str, query: NodesQuery, tree: TaxonomyTree) -> ListPage[NodeOut]:
@@ -54,33 +49,37 @@ def list_nodes(ctx: Context, platform_id: str, query: NodesQuery, tree: Taxonomy
     if query.q:
         key_prefix = key_prefix_of_names_starting_with(NAME_KEY_PREFIX, fold_case_accents_and_spaces(query.q))
         result = table.query(reader.tree.partition, prefix=key_prefix, after=after, limit=query.limit)
-        node_ids = load_indexed_nodes_and_return_ids(reader, result.items)
+        nodes = load_indexed_nodes(reader, result.items)
     else:
         sibling_list = query.parent_id or (SYSTEM_TAG if query.kind == SYSTEM_TAG else None)
         collection = TaxonomyNode.among_siblings if sibling_list else TaxonomyNode.in_platform
         partition = collection.partition(platform_id=platform_id, sibling_list=sibling_list, listed=ALL_NODES_LIST)
         result = table.query(partition, after=after, limit=query.limit)
         reader.add_items(result.items)
-        node_ids = [item["id"] for item in result.items]
-    outputs = [NodeOut.of(node) for node in load_existing_nodes(reader, node_ids) if _matches_filters(node, query)]
+        nodes = load_existing_nodes(reader, [item["id"] for item in result.items])
+    outputs = [NodeOut.of(node) for node in nodes if _matches_filters(node, query)]
     return ctx.build_page(outputs, result.last_evaluated_key, query)
 
 
-def load_indexed_nodes_and_return_ids(reader: TreeReader, index_rows: list[Item]) -> list[str]:
-    """Load the nodes to which some index rows refer, and their ancestors. Return the ids of the nodes."""
-    node_ids = [row["node_id"] for row in index_rows]
+def load_indexed_nodes(reader: TreeReader, index_rows: list[Item]) -> list[TaxonomyNode]:
+    """Return the existing nodes to which some index rows refer, with their ancestors."""
     if index_rows:
         reader.load_with_state(
             reader.tree.node_key(node_id) for row in index_rows for node_id in (row["node_id"], *row["lineage"])
         )
-    return node_ids
+    return load_existing_nodes(reader, [row["node_id"] for row in index_rows])
 
 
-def load_existing_nodes(reader: TreeReader, node_ids: list[str]) -> Iterable[TaxonomyNode]:
+def load_existing_nodes(reader: TreeReader, node_ids: list[str]) -> list[TaxonomyNode]:
     """Return those of some nodes that exist, with their ancestors, in the order of `node_ids`."""
     reader.load_consistent_ancestors(node_ids)
     nodes = (TaxonomyNode.from_loaded_reader(reader, node_id) for node_id in node_ids)
     return [node for node in nodes if node]
+
+
+def load_node_or_none(reader: TreeReader, node_id: str) -> TaxonomyNode | None:
+    """Return a node with its ancestors, or None if it does not exist."""
+    return next(iter(load_existing_nodes(reader, [node_id])), None)
 
 
 def _matches_filters(node: TaxonomyNode, query: NodesQuery) -> bool:
@@ -88,14 +87,3 @@ def _matches_filters(node: TaxonomyNode, query: NodesQuery) -> bool:
         fold_case_accents_and_spaces(query.q)
     )
     return has_prefix and query.kind in (None, node.sort) and query.parent_id in (None, node.parent_id)
-
-
-def load_consistent_node_snapshot(platform_id: str, state_before_read: Taxonomy | None) -> list[TaxonomyNode]:
-    """Return a consistent snapshot of all nodes of a platform, without ancestors: one Query per megabyte.
-
-    `state_before_read` is the state of the tree before this read. Nodes that moved since then are read again.
-    """
-    reader = read_consistent_tree_into_reader(
-        taxonomy_tree_partition(platform_id), state_before_read.version if state_before_read else 0
-    )
-    return [TaxonomyNode.from_item(item) for key, item in reader.items.items() if key != reader.tree.state_key]

@@ -5,13 +5,12 @@ from typing import Any, Final
 
 from chalicelib.features.taxonomy.attachments.logic.attachment_removal import remove_attachments_and_return_node_or_none
 from chalicelib.features.taxonomy.entities.nodes import NodeRemovalJob, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree_partition
 from chalicelib.features.taxonomy.nodes.logic.node_changes import delete_leaf
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.trees import scan_tree_for_children
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
+from chalicelib.kernel.trees.reading import scan_tree_for_children
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
 
@@ -69,7 +68,7 @@ def _load_some_children(node: TaxonomyNode) -> list[TaxonomyNode]:
     return existing_children or [
         *map(
             TaxonomyNode.from_item,
-            scan_tree_for_children(taxonomy_tree_partition(node.platform_id), node.id)[:_BATCH_SIZE],
+            scan_tree_for_children(node.tree, node.id)[:_BATCH_SIZE],
         )
     ]
 

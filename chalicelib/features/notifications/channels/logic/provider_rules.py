@@ -9,8 +9,8 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from chalicelib.features.notifications.channels.models import Provider
+from chalicelib.features.notifications.models.webhook_urls import target_url_host
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
-from chalicelib.kernel.outbound.webhook_urls import target_url_host
 
 RETRY_SECONDS: Final = (5, 300, 1_800, 7_200)
 """Pauses between the attempts of a message. They are short, because a chat message is useless a day later."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from chalicelib.features.notifications.logic.delivery_events import DeliveryEvent
 from chalicelib.features.notifications.models.schemas import DeliveryRequestOut
+from chalicelib.features.notifications.models.webhook_urls import MASK, mask_query_values
 from chalicelib.features.notifications.webhooks.entities import Webhook, WebhookDelivery
 from chalicelib.features.notifications.webhooks.logic import webhook_secrets
 from chalicelib.features.notifications.webhooks.models import standard_webhooks
@@ -11,7 +12,6 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import now, timestamp_ms
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
-from chalicelib.kernel.outbound.webhook_urls import MASK, mask_query_values
 
 
 def send_event(webhook: Webhook, event: DeliveryEvent) -> WebhookResponse:

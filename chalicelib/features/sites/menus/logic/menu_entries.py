@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_partition
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree
 from chalicelib.features.sites.menus.entities import Menu
 from chalicelib.features.sites.menus.models import MAX_MENU_ITEMS, MenuLeafIn
 from chalicelib.features.sites.pages.logic.page_queries import locate_published_page_or_none
 from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import TreeReader
+from chalicelib.kernel.trees.reading import TreeReader
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LinkedPages(Prefetched):
         """Return the keys of the states and of the positions."""
         linked_ids = dict.fromkeys(_linked_page_ids(values.body_field_or_none("items") or ()))
         ids = [*islice(linked_ids, MAX_MENU_ITEMS)]
-        trees = [page_tree_partition(values.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
+        trees = [page_tree(values.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
         return [key for tree in trees for key in (tree.state_key, *map(tree.node_key, ids))]
 
 
@@ -71,7 +71,7 @@ class PagePathReader:
     ) -> None:
         self._items, self._read_keys = {**prefetched}, {*read_keys}
         names: tuple[TreeName, ...] = (PUBLISHED_TREE, DRAFT_TREE) if include_drafts else (PUBLISHED_TREE,)
-        self._trees = [TreeReader(page_tree_partition(site_id, name), self._items, self._read_keys) for name in names]
+        self._trees = [TreeReader(page_tree(site_id, name), self._items, self._read_keys) for name in names]
 
     def load_published_paths_of_existing_pages(
         self, page_ids: Sequence[str], likely_ancestor_ids: Iterable[str]

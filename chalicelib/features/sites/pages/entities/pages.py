@@ -20,8 +20,8 @@ from chalicelib.features.platforms.entities import PAGE_KIND, PageTarget
 from chalicelib.features.sites.entities.sites import (
     DRAFT_TREE,
     PUBLISHED_TREE,
-    TreeName,
-    page_tree_partition,
+    SLUG_NAMESPACES,
+    page_tree,
     tree_state_keys,
 )
 from chalicelib.features.sites.pages.entities.renderings import Rendering
@@ -44,9 +44,8 @@ from chalicelib.kernel.storage.log_rules import LogRules, removal_below_parent
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
-from chalicelib.kernel.storage.trees import TreeReader
 from chalicelib.kernel.storage.unique_values import Unique
-from chalicelib.kernel.transactions.unique_items import guard_key
+from chalicelib.kernel.trees.reading import TreeReader
 from chalicelib.kernel.work.jobs import Job
 
 SCHEDULE_TASK: Final = "pages.turn"
@@ -62,7 +61,7 @@ class Page(PageTarget):
 
     - `title`, `slug`, `parent_id`, `seo` belong to the draft, `published_…` to the position in the tree of published
       pages.
-    - `ancestor_ids` and `tree_version` are described in `kernel/storage/trees.py`. `child_count` and
+    - `ancestor_ids` and `tree_version` are described in `kernel/trees/tree.py`. `child_count` and
       `published_child_count` are the numbers of children in each tree.
     - `published_position_since` is the time at which the page got its published position. `published_intervals` are
       the times during which the page itself was published there. `published_version` is the version of the page at its
@@ -70,7 +69,7 @@ class Page(PageTarget):
     - `indexable` and `canonical` are from the `seo` of the published revision. Raising `preview_epoch` ends all preview
       links.
     - `blocks`, `breadcrumbs` (the positions from the root of the drafts to the page) and `draft_home_id` (the home page
-      of the drafts) are loaded by `with_computed_fields_or_none`.
+      of the drafts) are loaded by `hydration_reads`.
     """
 
     kind, parameter = PAGE_KIND, "page_id"
@@ -80,14 +79,14 @@ class Page(PageTarget):
     by_parent = Facet("W#{site_id}#P#C#{parent_id}", "facet2")
     by_published_parent = Facet("W#{site_id}#P#L#{published_parent_id}", "facet3")
     by_slug = Unique(
-        "page-slug#{site_id}#{parent_id}",
+        SLUG_NAMESPACES[DRAFT_TREE] + "#{parent_id}",
         "{slug}",
         error_code="slug_taken",
         field="slug",
         advice="Pages with the same parent need different slugs. Choose another.",
     )
     by_published_slug = Unique(
-        "live-slug#{site_id}#{published_parent_id}",
+        SLUG_NAMESPACES[PUBLISHED_TREE] + "#{published_parent_id}",
         "{published_slug}",
         error_code="slug_taken",
         field="slug",
@@ -203,33 +202,17 @@ class Page(PageTarget):
     @property
     def draft_position_item(self) -> Item:
         """The item of the page in the tree of drafts."""
-        pk, sk = page_tree_partition(self.site_id, DRAFT_TREE).node_key(self.id)
-        return {
-            "pk": pk,
-            "sk": sk,
-            "id": self.id,
-            "parent_id": self.parent_id,
-            "slug": self.slug,
-            "lineage": self.ancestor_ids,
-            "placed": self.tree_version,
-            "listed": True,
-        }
+        node = self.id, self.parent_id, self.slug, self.ancestor_ids, self.tree_version
+        return page_tree(self.site_id, DRAFT_TREE).node_item(*node)
 
     @property
     def published_position_item(self) -> Item:
         """The item of the page in the tree of published pages. It has a revision if the page itself is published."""
-        pk, sk = page_tree_partition(self.site_id, PUBLISHED_TREE).node_key(self.id)
+        position = self.published_parent_id, self.published_slug, self.published_ancestor_ids
         return {
-            "pk": pk,
-            "sk": sk,
-            "id": self.id,
-            "parent_id": self.published_parent_id,
-            "slug": self.published_slug,
-            "lineage": self.published_ancestor_ids,
-            "placed": self.published_tree_version,
+            **page_tree(self.site_id, PUBLISHED_TREE).node_item(self.id, *position, self.published_tree_version),
             "since": self.published_position_since,
             "shown": self.published_intervals,
-            "listed": True,
             "revision_id": self.published_revision_id,
             "published_at": self.published_at,
             "indexable": self.indexable,
@@ -256,35 +239,38 @@ class Page(PageTarget):
         """Return the keys of the states of both trees."""
         return tree_state_keys(parameters["site_id"])
 
-    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
-        """Request the blocks and the ancestors of the page. It usually takes one read."""
-        yield from self.breadcrumb_reads(items, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)])
+    @property
+    def content_key(self) -> ItemKey:
+        """The key of the blocks of the draft."""
+        return Content.make_item_key(page_id=self.id, id=self.draft_revision_id)
 
-    def breadcrumb_reads(self, items: Mapping[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()) -> ItemReads:
-        """Request the ancestors of the page, and items at `extra_keys` together with them."""
-        reader = self._draft_tree_reader(items)
+    def hydration_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads[Self | None]:
+        """Request the blocks and the ancestors of the page. It usually takes one read."""
+        return self.breadcrumb_reads(items, [self.content_key])
+
+    def breadcrumb_reads(
+        self, items: Mapping[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()
+    ) -> ItemReads[Self | None]:
+        """Request the ancestors of the page, and items at `extra_keys` together with them.
+
+        Return the page with its breadcrumbs and, if they were read, its blocks; None if an ancestor is deleted.
+        """
+        tree = page_tree(self.site_id, DRAFT_TREE)
+        own_position = {tree.node_key(self.id): self.draft_position_item}
+        reader = TreeReader.from_items(tree, {**own_position, **items})
         keys = [*extra_keys, *(reader.tree.node_key(ancestor_id) for ancestor_id in self.ancestor_ids)]
         if {*keys, reader.tree.state_key} - reader.items.keys():
             yield from reader.reads_with_state(keys)
         yield from reader.consistent_ancestor_reads([self.id])
+        # If the page has been deleted since it was read, it is shown at its last position.
+        reader.items = {**own_position, **reader.items}
+        page, content = self.with_breadcrumbs_or_none(reader), reader.items.get(self.content_key)
+        return page and page.replace(blocks=Content.from_item(content).blocks if content else ())
 
-    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
-        """Return the page with its breadcrumbs and, if they were read, its blocks; None if an ancestor is deleted."""
-        reader = self._draft_tree_reader(items)
-        breadcrumbs = reader.nodes_from_root_or_none(self.id)
-        if breadcrumbs is None:
-            return None
-        content = items.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
-        return self.replace(
-            breadcrumbs=tuple(breadcrumbs),
-            draft_home_id=reader.state.get("home"),
-            blocks=Content.from_item(content).blocks if content else (),
-        )
-
-    def _draft_tree_reader(self, items: Mapping[ItemKey, Item]) -> TreeReader:
-        """Return a reader of the items. The page has its own position, unless that was read, too."""
-        tree = page_tree_partition(self.site_id, DRAFT_TREE)
-        return TreeReader.from_items(tree, {tree.node_key(self.id): self.draft_position_item, **items})
+    def with_breadcrumbs_or_none(self, reader: TreeReader) -> Self | None:
+        """Return the page with its breadcrumbs, which `reader` has loaded; None if an ancestor is deleted."""
+        chain = reader.nodes_from_root_or_none(self.id)
+        return self.replace(breadcrumbs=tuple(chain), draft_home_id=reader.state.get("home")) if chain else None
 
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the title and SEO fields with the person's data redacted."""
@@ -292,7 +278,7 @@ class Page(PageTarget):
 
 
 class Revision(Entity):
-    """A revision of a page. Its blocks are stored as `Content`, and loaded by `with_computed_fields_or_none`."""
+    """A revision of a page. Its blocks are stored as `Content`, and loaded by `hydration_reads`."""
 
     kind, parameter = "page.revision", "revision_id"
     pk, sk = "R#{page_id}", "N#{id}"
@@ -321,8 +307,13 @@ class Revision(Entity):
         """Return the key of the blocks."""
         return [Content.make_item_key(page_id=parameters["page_id"], id=parameters["revision_id"])]
 
-    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self:
+    def hydration_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads[Self]:
         """Return the revision with its blocks, which were read with it."""
+        yield from ()
+        return self.with_blocks(items)
+
+    def with_blocks(self, items: Mapping[ItemKey, Item]) -> Self:
+        """Return the revision with its blocks, if they are among the items."""
         content = items.get(Content.make_item_key(page_id=self.page_id, id=self.id))
         return self.replace(blocks=Content.from_item(content).blocks if content else ())
 
@@ -401,19 +392,6 @@ class PageRemoval(Job):
     site_id: str
     page_id: str
     passes: int = 0
-
-
-def slug_guard_key(site_id: str, tree_name: TreeName, parent_id: str | None, slug: str) -> ItemKey:
-    """Return the key of the item that reserves a slug below a parent, or among the roots, of a tree."""
-    unique = Page.by_published_slug if tree_name == PUBLISHED_TREE else Page.by_slug
-    values = {
-        "site_id": site_id,
-        "parent_id": parent_id,
-        "published_parent_id": parent_id,
-        "slug": slug,
-        "published_slug": slug,
-    }
-    return guard_key(unique, values)
 
 
 def page_status(page: Page, publish_at: str | None) -> str:

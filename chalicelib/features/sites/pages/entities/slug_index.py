@@ -5,6 +5,10 @@ resolves the path. The item of a *former slug* contains former published positio
 during which a page was there, and those during which it was published there itself. Both items refer to pages by id,
 so a former path leads to the page that had it, whatever has moved since. An item with too many pages overflows: it
 contains no positions, and the items that reserve the slugs are read instead.
+
+A position has the `parent_id` of the page, its tree version as `placed` and, if it is published, `since` and
+`revision_id`. `shown` holds the intervals during which the page itself was published there. A former position has
+`times`, the intervals during which the page was there.
 """
 
 from collections import defaultdict
@@ -13,8 +17,9 @@ from typing import Any, Final
 
 from chalicelib.features.sites.models.intervals import last_end_or_open_end, limit_count_by_merging_oldest, parts_before
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import TreePartition
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
+from chalicelib.kernel.trees.paths import OVERFLOW_ATTRIBUTE, Position
+from chalicelib.kernel.trees.tree import Tree
 
 MAX_PAGES_PER_SLUG: Final = 100
 """Pages in the index item of a slug. Above that, the item only says that there are too many."""
@@ -23,31 +28,18 @@ MAX_FORMER_POSITIONS: Final = 200
 """Maximum number of former positions in one item. The oldest are dropped."""
 
 _ROOT_ID: Final = "-"
-_OVERFLOW: Final = "wide"
-_META_ATTRIBUTES: Final = ("pk", "sk", _OVERFLOW)
+_META_ATTRIBUTES: Final = ("pk", "sk", OVERFLOW_ATTRIBUTE)
 _POSITION_FIELDS: Final = ("parent_id", "placed", "since", "shown", "revision_id")
 
-Position = Mapping[str, Any]
-"""The position of a page: `parent_id`, `tree_version` as `placed` and, if published, `since` and `revision_id`.
 
-`shown` holds the intervals during which the page itself was published there. A former position has `times`, the
-intervals during which the page was there.
-"""
-
-
-def slug_positions_key(tree: TreePartition, slug: str) -> ItemKey:
-    """Return the key of the item with the positions of the pages that have a slug."""
-    return tree.partition, f"S#{slug}"
-
-
-def former_slug_positions_key(tree: TreePartition, slug: str) -> ItemKey:
+def former_slug_positions_key(tree: Tree, slug: str) -> ItemKey:
     """Return the key of the item with the former positions of pages at a slug."""
     return tree.partition, f"F#{slug}"
 
 
 def positions_by_page_id_unless_overflowed(slug_item: Item | None) -> Mapping[str, Position] | None:
     """Return the positions of all pages that have a slug by page id, or None if the item overflows."""
-    if slug_item and slug_item.get(_OVERFLOW):
+    if slug_item and slug_item.get(OVERFLOW_ATTRIBUTE):
         return None
     return {name: position for name, position in (slug_item or {}).items() if name not in _META_ATTRIBUTES}
 
@@ -69,7 +61,7 @@ class SlugIndexWriter:
     `prefetched` were read before. Items that were not read are assumed not to overflow.
     """
 
-    def __init__(self, tree: TreePartition, prefetched: Mapping[ItemKey, Item]) -> None:
+    def __init__(self, tree: Tree, prefetched: Mapping[ItemKey, Item]) -> None:
         self._tree, self._items = tree, prefetched
         self._changed: defaultdict[ItemKey, dict[str, Any]] = defaultdict(dict)
         self._removed: defaultdict[ItemKey, set[str]] = defaultdict(set)
@@ -80,11 +72,11 @@ class SlugIndexWriter:
     def add(self, position: Position) -> None:
         """Add a page at its position, an item of its tree with `id` and `slug`."""
         fields = {name: position[name] for name in _POSITION_FIELDS if name in position}
-        self._changed[slug_positions_key(self._tree, position["slug"])][position["id"]] = fields
+        self._changed[self._tree.slug_index_key(position["slug"])][position["id"]] = fields
 
     def remove(self, position: Position) -> None:
         """Remove a page from the item of the slug that it had."""
-        self._removed[slug_positions_key(self._tree, position["slug"])].add(position["id"])
+        self._removed[self._tree.slug_index_key(position["slug"])].add(position["id"])
 
     def add_former_position(self, position: Position, left_at: str) -> None:
         """Add a position that a page had until `left_at` to the former positions."""
@@ -111,8 +103,8 @@ class SlugIndexWriter:
             changed, removed = self._changed[key], self._removed[key] - {*self._changed[key]}
             item = self._items.get(key, {})
             if key[1].startswith("S#") and len({*item, *changed} - {*_META_ATTRIBUTES} - removed) > MAX_PAGES_PER_SLUG:
-                changed, removed = {_OVERFLOW: True}, {*item} - {*_META_ATTRIBUTES}
-            elif item.get(_OVERFLOW):
+                changed, removed = {OVERFLOW_ATTRIBUTE: True}, {*item} - {*_META_ATTRIBUTES}
+            elif item.get(OVERFLOW_ATTRIBUTE):
                 continue
             if changed or removed:
                 yield ItemUpdate(key, set=changed, remove=sorted(removed)).to_write()

@@ -8,48 +8,28 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from chalicelib.features.sites.entities.sites import (
-    DRAFT_TREE,
-    PUBLISHED_TREE,
-    Site,
-    TreeName,
-    page_tree_partition,
-    tree_state_keys,
-)
-from chalicelib.features.sites.pages.entities.pages import (
-    REVISION_FIELDS,
-    Content,
-    Page,
-    PageRemoval,
-    Revision,
-    slug_guard_key,
-)
-from chalicelib.features.sites.pages.entities.slug_index import slug_positions_key
-from chalicelib.features.sites.pages.logic.tree_positions import (
-    SiteTreesUnitOfWork,
-    add_home_child_path_clash_condition,
-    breadcrumb_ids,
-    reject_cycle,
-    reject_excess_depth,
-)
-from chalicelib.features.sites.pages.models.schemas import MAX_BLOCKS_BYTES, MAX_PAGE_DEPTH, PageCreate, PagePatch
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, Site, page_tree, tree_state_keys
+from chalicelib.features.sites.pages.entities.pages import REVISION_FIELDS, Content, Page, PageRemoval, Revision
+from chalicelib.features.sites.pages.logic.tree_positions import DEPTH_LIMIT, SiteTreesUnitOfWork, breadcrumb_ids
+from chalicelib.features.sites.pages.models.schemas import MAX_BLOCKS_BYTES, PageCreate, PagePatch
 from chalicelib.features.sites.pages.models.slugs import RESERVED_PAGE_SLUGS
 from chalicelib.features.sites.rendering.logic.limits import TooComplex
 from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import derive_slug
 from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import scan_tree_for_children
+from chalicelib.kernel.trees.changes import reject_cycle, requested_position_keys
+from chalicelib.kernel.trees.reading import scan_tree_for_children
+from chalicelib.kernel.trees.tree import Tree
 from chalicelib.kernel.work import jobs
 
 MAX_CHILDREN_OF_NEW_HOME: Final = 1000
 """Children of a page that becomes the home page."""
 
-_CYCLE_ADVICE: Final = "Choose another page as its parent."
+_CYCLE: Final = "The page would be below itself. Choose another page as its parent."
 _HOME_REQUIRED: Final = "A site always has a home page. Set `isHome` on another page instead."
 
 
@@ -68,24 +48,18 @@ class SiteTreesWithPosition(SiteTrees):
     @classmethod
     def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
         """Return the keys of the states, and of the parent and the slug in the body."""
-        site_id, keys = values.parameters["site_id"], super().derive_keys(values)
-        slug, title, parent_id = map(values.body_field_or_none, ("slug", "title", "parent_id"))
-        if slug is None and title and values.operation.method == "POST":
-            slug = derive_slug(title)
-        if slug:
-            keys.append(slug_positions_key(page_tree_partition(site_id, DRAFT_TREE), slug))
-        if parent_id:
-            keys.append(Page.make_item_key(site_id=site_id, id=parent_id))
-        return keys
+        site_id = values.parameters["site_id"]
+        position_keys = requested_position_keys(
+            values, page_tree(site_id, DRAFT_TREE), "title", lambda id_: Page.make_item_key(site_id=site_id, id=id_)
+        )
+        return [*super().derive_keys(values), *position_keys]
 
 
 def create_page(ctx: Context, site: Site, body: PageCreate, site_trees: SiteTrees) -> Page:
     """Create a page with its first draft. Raises Problem if the page cannot have its position."""
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
     parent_breadcrumbs = _load_parent_breadcrumbs(trees, body.parent_id)
-    reject_excess_depth(
-        site.id, trees.tree_state_with_changes(DRAFT_TREE), "", len(parent_breadcrumbs), has_children=False
-    )
+    DEPTH_LIMIT.reject_excess(len(parent_breadcrumbs), 0)
     slug = ctx.given_or_derived_slug(body.slug, body.title, RESERVED_PAGE_SLUGS)
     fields = body.model_dump(mode="json", exclude={"is_home", "blocks"}) | {"slug": slug}
     page = Page(
@@ -93,22 +67,21 @@ def create_page(ctx: Context, site: Site, body: PageCreate, site_trees: SiteTree
         **site.ids_by_parameter,
         **fields,
         ancestor_ids=breadcrumb_ids(parent_breadcrumbs),
-        tree_version=trees.tree_state_with_changes(DRAFT_TREE).version,
+        tree_version=trees.drafts.state.version,
         draft_revision_id=ctx.new_id_and_time_fields()["id"],
         status="scheduled" if body.publish_at else "draft",
         blocks=_stored_blocks_within_size_limit(body),
     )
     page = ctx.changes.create(
         page.replace(
-            breadcrumbs=(*parent_breadcrumbs, page.draft_position_item),
-            draft_home_id=trees.tree_state_with_changes(DRAFT_TREE).home_page_id,
+            breadcrumbs=(*parent_breadcrumbs, page.draft_position_item), draft_home_id=trees.drafts.state.home_page_id
         )
     )
     ctx.changes.event(page)
     _store_draft_as_revision(ctx, page)
-    trees.slug_index(DRAFT_TREE).add(page.draft_position_item)
+    trees.drafts.slug_index.add(page.draft_position_item)
     trees.add_to_child_counts(body.parent_id, child_count=1)
-    add_home_child_path_clash_condition(trees, DRAFT_TREE, page, page.parent_id, page.slug)
+    trees.add_home_child_path_clash_condition(trees.drafts, page, page.parent_id, page.slug)
     if body.is_home or page.draft_home_id is None:
         page = _set_home_of_trees_and_site(trees, site, page)
     trees.add_changes_to_unit_of_work()
@@ -131,7 +104,7 @@ def update_draft(ctx: Context, trees: SiteTreesUnitOfWork, site: Site, page: Pag
 
 def restore_revision(ctx: Context, site: Site, page: Page, revision: Revision, site_trees: SiteTrees) -> Page:
     """Restore a revision as the draft of a page. The page gets the revision's position unless another page has it."""
-    key = page_tree_partition(site.id, DRAFT_TREE).node_key(page.id)
+    key = page_tree(site.id, DRAFT_TREE).node_key(page.id)
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, {**site_trees.items, key: page.draft_position_item})
     revision_fields = revision.page_fields
     if (revision.parent_id, revision.slug) != (page.parent_id, page.slug) and not _can_take_position_of(
@@ -179,24 +152,18 @@ def _record_draft_move_and_build_fields(
         page.breadcrumbs[:-1] if parent_id == page.parent_id else _load_parent_breadcrumbs(trees, parent_id)
     )
     if parent_id != page.parent_id:
-        reject_cycle(page.id, parent_breadcrumbs, _CYCLE_ADVICE)
-        is_deeper = len(parent_breadcrumbs) >= len(page.breadcrumbs)
-        reject_excess_depth(
-            trees.site_id,
-            trees.tree_state_with_changes(DRAFT_TREE),
-            page.id,
-            len(parent_breadcrumbs),
-            has_children=is_deeper and page.child_count > 0,
-        )
+        reject_cycle(page.id, breadcrumb_ids(parent_breadcrumbs), _CYCLE)
+        has_deeper_children = page.child_count > 0 and len(parent_breadcrumbs) >= len(page.breadcrumbs)
+        trees.drafts.reject_excess_depth(page.id, len(parent_breadcrumbs), has_children=has_deeper_children)
         trees.add_to_child_counts(page.parent_id, child_count=-1)
         trees.add_to_child_counts(parent_id, child_count=1)
-    version = trees.record_move_and_return_version(DRAFT_TREE, page.id)
+    version = trees.drafts.record_move_and_return_version(page.id)
     moved_page = page.replace(
         parent_id=parent_id, slug=slug, ancestor_ids=breadcrumb_ids(parent_breadcrumbs), tree_version=version
     )
-    trees.slug_index(DRAFT_TREE).remove(page.draft_position_item)
-    trees.slug_index(DRAFT_TREE).add(moved_page.draft_position_item)
-    add_home_child_path_clash_condition(trees, DRAFT_TREE, page, parent_id, slug)
+    trees.drafts.slug_index.remove(page.draft_position_item)
+    trees.drafts.slug_index.add(moved_page.draft_position_item)
+    trees.add_home_child_path_clash_condition(trees.drafts, page, parent_id, slug)
     return {
         "ancestor_ids": moved_page.ancestor_ids,
         "tree_version": moved_page.tree_version,
@@ -210,10 +177,10 @@ def _can_take_position_of(trees: SiteTreesUnitOfWork, page: Page, revision: Revi
     if revision.parent_id and (parent is None or (parent := trees.load_with_breadcrumbs_or_none(parent)) is None):
         return False
     parent_breadcrumbs = parent.breadcrumbs if parent else ()
-    home_id = trees.tree_state_with_changes(DRAFT_TREE).home_page_id
+    home_id = trees.drafts.state.home_page_id
     sibling_parents = {None, home_id} if revision.parent_id in (None, home_id) else set[str | None]()
     keys = {
-        parent_id: slug_guard_key(trees.site_id, DRAFT_TREE, parent_id, revision.slug)
+        parent_id: trees.drafts.tree.slug_guard_key(parent_id, revision.slug)
         for parent_id in {revision.parent_id, *sibling_parents}
     }
     guards = table.get_all(keys.values())
@@ -224,7 +191,7 @@ def _can_take_position_of(trees: SiteTreesUnitOfWork, page: Page, revision: Revi
         for guard in [guards.get(key)]
         if guard and (guard["ref"] != home_id or parent_id == revision.parent_id)
     } - {page.id}
-    is_within_limits = len(parent_breadcrumbs) < MAX_PAGE_DEPTH and (
+    is_within_limits = DEPTH_LIMIT.allows(len(parent_breadcrumbs), 0) and (
         revision.parent_id == page.parent_id or not page.child_count
     )
     return is_within_limits and not conflicting_ids and page.id not in breadcrumb_ids(parent_breadcrumbs)
@@ -235,10 +202,8 @@ def _set_home_of_trees_and_site(trees: SiteTreesUnitOfWork, site: Site, page: Pa
 
     Raises Problem if a child of the page would then have the path of another page.
     """
-    _reject_new_home_child_path_clashes(trees, DRAFT_TREE, page)
-    trees.set_fields(
-        DRAFT_TREE, **trees.tree_state_with_changes(DRAFT_TREE).home_change_fields(page.id, trees.changes.now)
-    )
+    _reject_new_home_child_path_clashes(trees.drafts.tree, page, page.child_count)
+    trees.drafts.set_home(page.id)
     if page.published_revision_id:
         set_published_home(trees, page, page.published_revision_id)
     home = trees.changes.update(page, touch=True, draft_home_id=page.id)
@@ -248,32 +213,24 @@ def _set_home_of_trees_and_site(trees: SiteTreesUnitOfWork, site: Site, page: Pa
 
 def set_published_home(trees: SiteTreesUnitOfWork, page: Page, published_revision_id: str) -> None:
     """Make a page the home page of the published pages, which shows one of its revisions."""
-    _reject_new_home_child_path_clashes(trees, PUBLISHED_TREE, page)
-    trees.set_fields(
-        PUBLISHED_TREE,
-        **trees.tree_state_with_changes(PUBLISHED_TREE).home_change_fields(page.id, trees.changes.now),
-        home_revision_id=published_revision_id,
-    )
+    _reject_new_home_child_path_clashes(trees.published.tree, page, page.published_child_count)
+    trees.published.set_home(page.id, home_revision_id=published_revision_id)
 
 
-def _reject_new_home_child_path_clashes(trees: SiteTreesUnitOfWork, tree_name: TreeName, page: Page) -> None:
+def _reject_new_home_child_path_clashes(tree: Tree, page: Page, child_count: int) -> None:
     """Raise Problem if a child of a page would have the path of another page if the page became the home page.
 
     No child can be added concurrently, because that would change the version of the tree.
     """
-    child_count = page.child_count if tree_name == DRAFT_TREE else page.published_child_count
     if not child_count:
         return
     if child_count > MAX_CHILDREN_OF_NEW_HOME:
         detail = f"The page has {child_count} children. A new home page can have at most {MAX_CHILDREN_OF_NEW_HOME}."
         raise Problem.create_with_field_error("/isHome", "limit_exceeded", f"{detail} Move some first.")
-    slugs = sorted(
-        str(position["slug"])
-        for position in scan_tree_for_children(page_tree_partition(trees.site_id, tree_name), page.id)
-    )
+    slugs = sorted(str(position["slug"]) for position in scan_tree_for_children(tree, page.id))
     if len(slugs) != child_count:
         raise ConcurrentModification  # A child was added or removed concurrently.
-    guard_keys = {slug: slug_guard_key(trees.site_id, tree_name, None, slug) for slug in slugs}
+    guard_keys = {slug: tree.slug_guard_key(None, slug) for slug in slugs}
     guards = table.get_all(guard_keys.values())
     taken_slugs = [slug for slug in slugs if guards.get(guard_keys[slug], {}).get("ref", page.id) != page.id]
     if taken_slugs:
@@ -291,7 +248,7 @@ def delete_page(ctx: Context, site: Site, page: Page, site_trees: SiteTrees, *, 
         detail = f"It has {pages} below it. Send `strategy=cascade` to delete them, too, or move them first."
         raise Problem.create_with_field_error("query/strategy", "not_empty", detail)
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
-    remove_from_trees(trees, page, ctx.now)
+    remove_from_trees(trees, page)
     ctx.changes.delete(page)
     ctx.changes.event(page)
     if site.home_page_id == page.id:
@@ -303,23 +260,19 @@ def delete_page(ctx: Context, site: Site, page: Page, site_trees: SiteTrees, *, 
     jobs.create_and_enqueue_after_commit(ctx.changes, removal)
 
 
-def remove_from_trees(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
+def remove_from_trees(trees: SiteTreesUnitOfWork, page: Page) -> None:
     """Remove a page that is deleted from both trees.
 
     The former published paths of its descendants continue to resolve.
     """
-    trees.slug_index(DRAFT_TREE).remove(page.draft_position_item)
+    trees.drafts.slug_index.remove(page.draft_position_item)
     trees.add_to_child_counts(page.parent_id, child_count=-1)
-    if trees.tree_state_with_changes(DRAFT_TREE).home_page_id == page.id:
-        trees.set_fields(DRAFT_TREE, **trees.tree_state_with_changes(DRAFT_TREE).home_change_fields(None, timestamp))
+    if trees.drafts.state.home_page_id == page.id:
+        trees.drafts.set_home(None)
     if page.published_tree_version is not None:
-        trees.remove_published_position(page, timestamp)
-    if trees.tree_state_with_changes(PUBLISHED_TREE).home_page_id == page.id:
-        trees.set_fields(
-            PUBLISHED_TREE,
-            **trees.tree_state_with_changes(PUBLISHED_TREE).home_change_fields(None, timestamp),
-            home_revision_id=None,
-        )
+        trees.remove_published_position(page)
+    if trees.published.state.home_page_id == page.id:
+        trees.published.set_home(None, home_revision_id=None)
 
 
 def _load_parent_breadcrumbs(trees: SiteTreesUnitOfWork, parent_id: str | None) -> tuple[Item, ...]:

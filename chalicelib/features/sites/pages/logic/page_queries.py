@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree_partition
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree
 from chalicelib.features.sites.pages.entities.pages import Content, Page, Revision
 from chalicelib.features.sites.pages.logic.path_resolution import (
     Breadcrumbs,
-    PathResolver,
+    PagePathResolver,
     tree_state_and_slug_index_keys,
 )
 from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs, slugs_if_page_path
@@ -19,7 +20,7 @@ from chalicelib.kernel.operations.results import ListPage as PageOfList
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.search_keys import key_prefix_of_names_starting_with
-from chalicelib.kernel.storage.trees import TreeReader
+from chalicelib.kernel.trees.reading import TreeReader
 
 _MAX_CANDIDATES: Final = 25
 
@@ -47,7 +48,7 @@ class PageLocation:
 def path_keys(site_id: str, path: str, *, draft: bool = False) -> list[ItemKey]:
     """Return the item keys that `locate_by_path_or_none` needs."""
     return tree_state_and_slug_index_keys(
-        page_tree_partition(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs_if_page_path(path)
+        page_tree(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs_if_page_path(path)
     )
 
 
@@ -55,14 +56,9 @@ def locate_by_path_or_none(
     site_id: str, path: str, prefetched: dict[ItemKey, Item], *, draft: bool = False
 ) -> PageLocation | None:
     """Return the page at a path, among the drafts or the published pages. `prefetched` are at `path_keys`."""
-    slugs = slugs_if_page_path(path)
-    if slugs is None:
-        return None
-    resolver = PathResolver(
-        site_id, page_tree_partition(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs, prefetched
-    )
-    breadcrumbs = resolver.resolve_current_breadcrumbs_or_none()
-    if breadcrumbs is None or not (draft or breadcrumbs[-1].get("revision_id")):
+    resolver = _path_resolver_or_none(site_id, path, prefetched, DRAFT_TREE if draft else PUBLISHED_TREE)
+    breadcrumbs = resolver.resolve_current_breadcrumbs_or_none() if resolver else None
+    if resolver is None or breadcrumbs is None or not (draft or breadcrumbs[-1].get("revision_id")):
         return None
     return PageLocation(breadcrumbs[-1]["id"], breadcrumbs[-1].get("revision_id"), breadcrumbs, resolver.home_id)
 
@@ -72,19 +68,23 @@ def locate_by_former_path_or_none(site_id: str, path: str, prefetched: dict[Item
 
     `prefetched` are at `path_keys`.
     """
-    slugs = slugs_if_page_path(path)
-    if slugs is None:
+    resolver = _path_resolver_or_none(site_id, path, prefetched, PUBLISHED_TREE)
+    if resolver is None:
         return None
-    tree = page_tree_partition(site_id, PUBLISHED_TREE)
-    resolver, reader = PathResolver(site_id, tree, slugs, prefetched), TreeReader.from_items(tree, prefetched)
-    for candidate_count, page_id in enumerate(resolver.iter_possible_former_page_ids()):
-        if candidate_count >= _MAX_CANDIDATES:
-            break
-        reader.load_consistent_ancestors([page_id])
-        location = locate_published_page_or_none(reader, page_id)
+    for page_id in islice(resolver.iter_possible_former_page_ids(), _MAX_CANDIDATES):
+        resolver.reader.load_consistent_ancestors([page_id])
+        location = locate_published_page_or_none(resolver.reader, page_id)
         if location and location.path != path:
             return location
     return None
+
+
+def _path_resolver_or_none(
+    site_id: str, path: str, prefetched: dict[ItemKey, Item], tree_name: TreeName
+) -> PagePathResolver | None:
+    slugs = slugs_if_page_path(path)
+    reader = TreeReader.from_items(page_tree(site_id, tree_name), prefetched)
+    return None if slugs is None else PagePathResolver(reader, slugs)
 
 
 def locate_page_in_tree_or_none(reader: TreeReader, page_id: str) -> PageLocation | None:
@@ -110,7 +110,7 @@ def load_published_page_or_none(site_id: str, location: PageLocation, *, with_bl
     item, revision = items.get(page_key), items.get(Revision.make_item_key(**ids))
     if item is None or revision is None:
         return None
-    loaded_revision = Revision.from_item(revision).with_computed_fields_or_none(items)
+    loaded_revision = Revision.from_item(revision).with_blocks(items)
     return Page.from_item(item).replace(
         **loaded_revision.page_fields, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id
     )
@@ -157,8 +157,8 @@ def list_pages(
     if query.q:
         prefix = key_prefix_of_names_starting_with("", fold_case_accents_and_spaces(query.q))
         result = table.query(f"W#{site_id}#Q", prefix=prefix, after=after, limit=query.limit)
-        items = table.get_all(Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in result.items)
-        keys = (Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in result.items)
+        keys = [Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in result.items]
+        items = table.get_all(keys)
         pages = [Page.from_item(items[key]) for key in keys if key in items]
     else:
         collection = Page.by_parent if query.parent_id else Page.by_status if query.status else Page.in_site
@@ -177,20 +177,11 @@ def list_pages(
 def load_pages_with_breadcrumbs(site_id: str, pages: Iterable[Page], prefetched: Mapping[ItemKey, Item]) -> list[Page]:
     """Return pages with their breadcrumbs, without their blocks. Pages with a missing ancestor are omitted."""
     page_list = [*pages]
-    reader = TreeReader.from_items(page_tree_partition(site_id, DRAFT_TREE), dict(prefetched))
+    reader = TreeReader.from_items(page_tree(site_id, DRAFT_TREE), dict(prefetched))
     reader.add_items(page.draft_position_item for page in page_list)
-    if (
-        ancestor_keys := {reader.tree.node_key(each) for page in page_list for each in page.ancestor_ids}
-        - reader.requested_keys
-    ):
-        reader.load_with_state(ancestor_keys)
+    reader.load_unread(reader.tree.node_key(each) for page in page_list for each in page.ancestor_ids)
     reader.load_consistent_ancestors([page.id for page in page_list])
-    chains = ((page, reader.nodes_from_root_or_none(page.id)) for page in page_list)
-    return [
-        page.replace(breadcrumbs=tuple(chain), draft_home_id=reader.state.get("home"))
-        for page, chain in chains
-        if chain
-    ]
+    return [*filter(None, (page.with_breadcrumbs_or_none(reader) for page in page_list))]
 
 
 def _matches_query(page: Page, query: PagesQuery) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from chalicelib.features.sites.entities.redirects import Redirect, redirect_by_path_key
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE
 from chalicelib.features.sites.models.intervals import (
     limit_count_by_merging_oldest,
     parts_before,
@@ -16,30 +15,25 @@ from chalicelib.features.sites.models.intervals import (
 )
 from chalicelib.features.sites.pages.entities.pages import Page, Revision, page_status
 from chalicelib.features.sites.pages.logic.page_changes import set_published_home
-from chalicelib.features.sites.pages.logic.tree_positions import (
-    SiteTreesUnitOfWork,
-    add_home_child_path_clash_condition,
-    breadcrumb_ids,
-    reject_cycle,
-    reject_excess_depth,
-)
+from chalicelib.features.sites.pages.logic.tree_positions import SiteTreesUnitOfWork, breadcrumb_ids
 from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.storage.trees import TreeReader
+from chalicelib.kernel.trees.changes import reject_cycle
+from chalicelib.kernel.trees.reading import TreeReader
 
-_CYCLE_ADVICE: Final = "Its new parent is still published below it. Publish the parent first."
+_CYCLE: Final = "The page would be below itself. Its new parent is still published below it. Publish the parent first."
 _PARENT_GONE: Final = "The parent of this revision is gone. Restore the revision, then publish the draft."
 
 
 class PagePublisher:
     """Publishes or unpublishes a page."""
 
-    def __init__(self, trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
-        self._trees, self._page, self._timestamp = trees, page, timestamp
-        self._reader = TreeReader.from_items(trees.tree_partition(PUBLISHED_TREE), trees.items)
+    def __init__(self, trees: SiteTreesUnitOfWork, page: Page) -> None:
+        self._trees, self._page, self._timestamp = trees, page, trees.changes.now
+        self._reader = TreeReader.from_items(trees.published.tree, trees.items)
         self._breadcrumbs: dict[str, list[Item]] = {}
 
     def publish_now(self, revision: Revision | Page, was_scheduled_for: str | None = None) -> Page:
@@ -72,7 +66,7 @@ class PagePublisher:
             indexable=not revision.seo["noindex"],
             canonical=revision.seo["canonical"],
         )
-        trees.slug_index(PUBLISHED_TREE).add(published_page.published_position_item)
+        trees.published.slug_index.add(published_page.published_position_item)
         trees.mark_content_changed()
         self._update_or_become_published_home(published_page, revision_id)
         if (path := self._published_path(published_page)) != (previous or {}).get("path"):
@@ -101,7 +95,7 @@ class PagePublisher:
         )
         trees.mark_content_changed()
         if page.published_child_count:
-            trees.slug_index(PUBLISHED_TREE).add(unpublished.published_position_item)
+            trees.published.slug_index.add(unpublished.published_position_item)
         else:
             self._remove_position_and_empty_ancestors(page)
         _clear_home_revision_if_home(trees, page)
@@ -110,7 +104,7 @@ class PagePublisher:
     def _remove_position_and_empty_ancestors(self, page: Page) -> None:
         """Remove the published position of the page, and those of unpublished ancestors without other descendants."""
         trees = self._trees
-        trees.remove_published_position(page, self._timestamp)
+        trees.remove_published_position(page)
         parent = trees.find_page_with_changes(page.published_parent_id)
         if parent and parent.published_revision_id is None and parent.published_child_count == 0:
             self._remove_position_and_empty_ancestors(parent)
@@ -123,25 +117,19 @@ class PagePublisher:
         """
         trees, had_position = self._trees, page.published_tree_version is not None
         breadcrumbs = self._ensure_published_breadcrumbs(parent_id)
-        tree_version = trees.tree_state_with_changes(PUBLISHED_TREE).version
+        tree_version = trees.published.state.version
         if had_position and (page.published_parent_id, page.published_slug) == (parent_id, slug):
             return {}
-        reject_cycle(page.id, breadcrumbs, _CYCLE_ADVICE)
+        reject_cycle(page.id, breadcrumb_ids(breadcrumbs), _CYCLE)
         is_deeper = page.published_child_count > 0 and len(breadcrumbs) > len(
             self._ensure_published_breadcrumbs(page.published_parent_id)
         )
-        reject_excess_depth(
-            trees.site_id,
-            trees.tree_state_with_changes(PUBLISHED_TREE),
-            page.id,
-            len(breadcrumbs),
-            has_children=is_deeper,
-        )
-        add_home_child_path_clash_condition(trees, PUBLISHED_TREE, page, parent_id, slug)
-        if had_position or page.id in trees.tree_state_with_changes(PUBLISHED_TREE).moved:
-            tree_version = trees.record_move_and_return_version(PUBLISHED_TREE, page.id)
+        trees.published.reject_excess_depth(page.id, len(breadcrumbs), has_children=is_deeper)
+        trees.add_home_child_path_clash_condition(trees.published, page, parent_id, slug)
+        if had_position or page.id in trees.published.state.moved:
+            tree_version = trees.published.record_move_and_return_version(page.id)
         if had_position:
-            trees.remove_published_position(page, self._timestamp)
+            trees.remove_published_position(page)
         trees.add_to_child_counts(parent_id, published_child_count=1)
         return {
             "published_parent_id": parent_id,
@@ -169,7 +157,7 @@ class PagePublisher:
             raise Problem.create_with_field_error("/revisionId", "conflict", _PARENT_GONE)
         position_fields = self._take_published_position_and_build_fields(page, page.parent_id, page.slug)
         self._trees.set_page_fields(page.id, **position_fields)
-        self._trees.slug_index(PUBLISHED_TREE).add(page.replace(**position_fields).published_position_item)
+        self._trees.published.slug_index.add(page.replace(**position_fields).published_position_item)
         return [
             *self._ensure_published_breadcrumbs(page.parent_id),
             page.replace(**position_fields).published_position_item,
@@ -182,14 +170,14 @@ class PagePublisher:
         """Return the path of a page with a published position."""
         return path_of_breadcrumbs(
             [*self._ensure_published_breadcrumbs(page.published_parent_id), page.published_position_item],
-            self._trees.tree_state_with_changes(PUBLISHED_TREE).home_page_id,
+            self._trees.published.state.home_page_id,
         )
 
     def _update_or_become_published_home(self, page: Page, revision_id: str) -> None:
-        home_id = self._trees.tree_state_with_changes(PUBLISHED_TREE).home_page_id
+        home_id = self._trees.published.state.home_page_id
         if home_id == page.id:
-            self._trees.set_fields(PUBLISHED_TREE, home_revision_id=revision_id)
-        elif self._trees.tree_state_with_changes(DRAFT_TREE).home_page_id == page.id:
+            self._trees.published.set_fields(home_revision_id=revision_id)
+        elif self._trees.drafts.state.home_page_id == page.id:
             set_published_home(self._trees, page, revision_id)
 
     def _update_redirects(self, page: Page, previous: Mapping[str, Any] | None, path: str) -> None:
@@ -218,7 +206,7 @@ class PagePublisher:
 
 def remove_from_published_tree_and_build_fields(trees: SiteTreesUnitOfWork, page: Page) -> dict[str, Any]:
     """Remove the published position of a page whose parent is deleted, and return the changed fields."""
-    trees.remove_published_position(page, trees.changes.now)
+    trees.remove_published_position(page)
     _clear_home_revision_if_home(trees, page)
     return {**_NO_POSITION, **_unpublished_fields(page)}
 
@@ -231,8 +219,8 @@ def _unpublished_fields(page: Page) -> dict[str, Any]:
 
 def _clear_home_revision_if_home(trees: SiteTreesUnitOfWork, page: Page) -> None:
     """Show nothing at `/` if the page is the home page."""
-    if trees.tree_state_with_changes(PUBLISHED_TREE).home_page_id == page.id:
-        trees.set_fields(PUBLISHED_TREE, home_revision_id=None)
+    if trees.published.state.home_page_id == page.id:
+        trees.published.set_fields(home_revision_id=None)
 
 
 _NO_POSITION: Final[dict[str, Any]] = {

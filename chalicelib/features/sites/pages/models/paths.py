@@ -1,18 +1,15 @@
 """Conversion between paths and slugs."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from chalicelib.features.sites.pages.models.schemas import MAX_PAGE_DEPTH
-from chalicelib.kernel.http.fields import SLUG_PATTERN
+from chalicelib.kernel.trees.paths import valid_slugs_or_none
 
 
 def slugs_if_page_path(path: str) -> list[str] | None:
     """Return the slugs of a normalized path: none for `/`. Return None if no page can have the path."""
-    slugs = [slug for slug in path.split("/") if slug]
-    is_valid = len(slugs) <= MAX_PAGE_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
-    return slugs if is_valid else None
+    return valid_slugs_or_none([slug for slug in path.split("/") if slug], MAX_PAGE_DEPTH)
 
 
 def path_of_breadcrumbs(breadcrumbs: Iterable[Mapping[str, Any]], home_id: str | None) -> str:

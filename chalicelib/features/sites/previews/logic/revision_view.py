@@ -21,7 +21,7 @@ def parse_revision_with_blocks_or_none(
 ) -> Revision | None:
     """Return a revision with its blocks from the items that were read, or None."""
     item = items.get(Revision.make_item_key(page_id=page_id, id=revision_id))
-    return Revision.from_item(item).with_computed_fields_or_none(items) if item else None
+    return Revision.from_item(item).with_blocks(items) if item else None
 
 
 def load_page_as_of_revision(page: Page, revision: Revision, prefetched: Mapping[ItemKey, Item]) -> Page:

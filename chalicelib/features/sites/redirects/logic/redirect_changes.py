@@ -10,7 +10,7 @@ from chalicelib.features.sites.entities.redirects import (
     target_sort_key_prefix,
     wildcard_to_splat,
 )
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, content_change_write, page_tree_partition
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, content_change_write, page_tree
 from chalicelib.features.sites.logic import load_sites_with_domains
 from chalicelib.features.sites.models.redirect_targets import expand_splat, is_site_path, without_own_host
 from chalicelib.features.sites.models.redirects import RedirectPatch
@@ -109,7 +109,7 @@ def _routing_values(redirect: Redirect) -> tuple[object, ...]:
 
 def remove_former_page_position(ctx: Context, redirect: ResolvedRedirect) -> ResolvedRedirect:
     """Remove the former position of a page that a redirect lists. Return the redirect without its destination."""
-    slug_index = SlugIndexWriter(page_tree_partition(redirect.site_id, PUBLISHED_TREE), {})
+    slug_index = SlugIndexWriter(page_tree(redirect.site_id, PUBLISHED_TREE), {})
     slug_index.remove_former_position(str(redirect.page_id), redirect.former_parent_id, str(redirect.former_slug))
     for write in slug_index.build_writes():
         ctx.changes.add_write(write)

@@ -1,27 +1,25 @@
 """Load the current destinations of redirects."""
 
 from collections.abc import Mapping, Sequence
-from typing import Self
+from typing import Self, TypeVar
 
 from chalicelib.features.sites.entities.redirects import Redirect
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree_partition
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree
 from chalicelib.features.sites.pages.logic.page_queries import locate_published_page_or_none
 from chalicelib.kernel.storage.entity import Item, ItemKey, ItemReads
 from chalicelib.kernel.storage.item_reads import perform_reads
-from chalicelib.kernel.storage.trees import TreeReader
+from chalicelib.kernel.trees.reading import TreeReader
+
+R = TypeVar("R", bound=Redirect)
 
 
 class ResolvedRedirect(Redirect):
     """A redirect whose `to_path` is its current destination, even if it is a redirect of a moved page."""
 
-    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:  # noqa: ARG002 - the positions of pages are read again
-        """Request the position of a moved page, and those of its ancestors."""
-        yield from _destination_reads(TreeReader(page_tree_partition(self.site_id, PUBLISHED_TREE)), [self])
-
-    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
-        """Return the redirect with its destination."""
-        reader = TreeReader.from_items(page_tree_partition(self.site_id, PUBLISHED_TREE), dict(items))
-        return self.replace(to_path=_current_destination_path(reader, self))
+    def hydration_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads[Self]:  # noqa: ARG002 - the positions of pages are read again
+        """Request the positions of a moved page and its ancestors, and return the redirect with its destination."""
+        (redirect,) = yield from _destination_reads(self.site_id, [self])
+        return redirect
 
 
 def load_with_current_destinations(site_id: str, redirects: Sequence[Redirect]) -> list[Redirect]:
@@ -29,18 +27,18 @@ def load_with_current_destinations(site_id: str, redirects: Sequence[Redirect]) 
 
     One read loads the positions of all pages, and a second one their ancestors.
     """
-    reader = TreeReader(page_tree_partition(site_id, PUBLISHED_TREE))
-    perform_reads(_destination_reads(reader, redirects), {})
-    return [redirect.replace(to_path=_current_destination_path(reader, redirect)) for redirect in redirects]
+    return perform_reads(_destination_reads(site_id, redirects), {})[1]
 
 
-def _destination_reads(reader: TreeReader, redirects: Sequence[Redirect]) -> ItemReads:
+def _destination_reads(site_id: str, redirects: Sequence[R]) -> ItemReads[list[R]]:
     """Request the positions of the pages of redirects, and then those of their ancestors."""
+    reader = TreeReader(page_tree(site_id, PUBLISHED_TREE))
     page_ids = [redirect.page_id for redirect in redirects if redirect.page_id]
     if page_ids:
         yield from reader.reads_with_state(reader.tree.node_key(page_id) for page_id in page_ids)
         existing_ids = [page_id for page_id in page_ids if reader.undeleted_read_node_or_none(page_id)]
         yield from reader.consistent_ancestor_reads(existing_ids)
+    return [redirect.replace(to_path=_current_destination_path(reader, redirect)) for redirect in redirects]
 
 
 def _current_destination_path(reader: TreeReader, redirect: Redirect) -> str | None:

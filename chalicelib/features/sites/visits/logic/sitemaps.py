@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_partition
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree
 from chalicelib.features.sites.pages.logic.page_queries import locate_page_in_tree_or_none
 from chalicelib.features.sites.visits.logic import stored_sitemaps as stored
 from chalicelib.features.sites.visits.logic.redirected_pages import load_ids_of_redirected_pages
 from chalicelib.features.sites.visits.logic.robots_rules import build_disallowed_test, robots_rule_lines
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import read_consistent_tree_into_reader
+from chalicelib.kernel.trees.reading import read_consistent_tree
 
 SITEMAP_PATH: Final = "/sitemap.xml"
 MAX_ENTRIES: Final = 10_000
@@ -47,7 +47,7 @@ def sitemap_url(site: Site) -> str:
 def sitemap_keys(site_id: str, part_number: int | None) -> list[ItemKey]:
     """Return the item keys of the state of a site's pages, its stored sitemap, and a part of that, by default 1."""
     return [
-        page_tree_partition(site_id, PUBLISHED_TREE).state_key,
+        page_tree(site_id, PUBLISHED_TREE).state_key,
         stored.sitemap_head_key(site_id),
         stored.sitemap_piece_key(site_id, part_number or 1, 0),
     ]
@@ -60,7 +60,7 @@ def load_or_build_sitemap_xml_or_none(
 
     `prefetched` are at `sitemap_keys`. The stored sitemap is used while the site is unchanged.
     """
-    state = prefetched.get(page_tree_partition(site.id, PUBLISHED_TREE).state_key, {})
+    state = prefetched.get(page_tree(site.id, PUBLISHED_TREE).state_key, {})
     basis = f"{_FORMAT_VERSION}|{state.get('version', 0)}|{state.get('mark', '')}|{site.url}|{_digest_rules(site)}"
     parts = stored.parse_valid_parts_or_none(site.id, basis, prefetched)
     if parts is not None:
@@ -99,7 +99,7 @@ def _iter_indexable_entries(site: Site, version: int) -> Iterator[SitemapEntry]:
 
     Pages that the robots.txt of the site disallows for all crawlers are omitted.
     """
-    reader, site_url = read_consistent_tree_into_reader(page_tree_partition(site.id, PUBLISHED_TREE), version), site.url
+    reader, site_url = read_consistent_tree(page_tree(site.id, PUBLISHED_TREE), version), site.url
     is_disallowed = build_disallowed_test(site)
     indexable_pages = [
         (location, position)

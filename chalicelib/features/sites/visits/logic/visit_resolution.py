@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_partition
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree
 from chalicelib.features.sites.models.redirect_targets import is_site_path, to_location
 from chalicelib.features.sites.models.url_paths import (
     decode_path_without_query,
@@ -92,7 +92,7 @@ def resolve_visit_or_none(
     site = load_public_site_or_none(site_id, prefetched) if site_id else None
     if site is None:
         return None
-    state = prefetched.get(page_tree_partition(site.id, PUBLISHED_TREE).state_key, {})
+    state = prefetched.get(page_tree(site.id, PUBLISHED_TREE).state_key, {})
     site = site.replace(home_page_id=state.get("home") if state.get("home_revision_id") else None)
     resolved = (
         resolve_to_page_or_redirect(

@@ -8,14 +8,14 @@ from chalicelib.features.taxonomy.attachments.entities import TaxonomyAttachment
 from chalicelib.features.taxonomy.attachments.logic.entity_visibility import find_hidden_entities
 from chalicelib.features.taxonomy.attachments.models import AttachmentOut, AttachmentsQuery
 from chalicelib.features.taxonomy.entities.nodes import Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree_partition
+from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
 from chalicelib.features.taxonomy.logic.node_queries import load_existing_nodes
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import QueryResult
-from chalicelib.kernel.storage.trees import TreeReader
+from chalicelib.kernel.trees.reading import TreeReader
 
 _MAX_COUNTED: Final = 100
 
@@ -76,7 +76,7 @@ def _query_attachments(ctx: Context, platform_id: str, query: AttachmentsQuery) 
 def _filter_by_existing_nodes(platform_id: str, attachments: Sequence[TaxonomyAttachment]) -> list[TaxonomyAttachment]:
     """Return the attachments whose node is not deleted. Those of deleted nodes are removed in the background."""
     node_ids = [*dict.fromkeys(each.node_id for each in attachments)]
-    existing_ids = {node.id for node in load_existing_nodes(TreeReader(taxonomy_tree_partition(platform_id)), node_ids)}
+    existing_ids = {node.id for node in load_existing_nodes(TreeReader(taxonomy_tree(platform_id)), node_ids)}
     return [each for each in attachments if each.node_id in existing_ids]
 
 

@@ -3,7 +3,7 @@
 A write that relies on a path fails if the version of the tree has changed since it was read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from chalicelib.features.platforms.entities import Platform
@@ -20,33 +20,26 @@ from chalicelib.features.taxonomy.entities.slug_index import (
     former_position_key,
     former_position_redirect_write,
     slug_index_add_writes,
-    slug_index_key,
     slug_index_remove_write,
-    taxonomy_tree_partition,
+    taxonomy_tree,
 )
-from chalicelib.features.taxonomy.logic.node_queries import (
-    TaxonomyTree,
-    load_consistent_node_snapshot,
-)
-from chalicelib.features.taxonomy.logic.tree_shape import (
-    children_by_parent_with_ancestors,
-    depth_problem,
-    exceeds_max_depth,
-    iter_nodes_and_raised_heights,
-    reject_cycle,
-    subtree_height,
-)
-from chalicelib.features.taxonomy.models import MAX_POSITION, DeleteStrategy, NodeCreate, NodePatch
+from chalicelib.features.taxonomy.logic.node_queries import TaxonomyTree, load_node_or_none
+from chalicelib.features.taxonomy.models import MAX_DEPTH, MAX_POSITION, DeleteStrategy, NodeCreate, NodePatch
 from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import derive_slug
 from chalicelib.kernel.operations.inputs import KnownValues
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import ItemKey
-from chalicelib.kernel.storage.trees import TreeReader, scan_tree_for_children
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
+from chalicelib.kernel.trees.changes import (
+    DepthLimit,
+    RecordUpdates,
+    reject_cycle,
+    requested_position_keys,
+)
+from chalicelib.kernel.trees.reading import TreeReader, scan_tree_for_children
 from chalicelib.kernel.work import jobs
 
 MAX_REPARENTED_CHILDREN: Final = 25
@@ -56,31 +49,33 @@ _SYSTEM_TAG_IS_FIXED: Final = "The slug and the parent of a system tag are fixed
 _SYSTEM_TAG_IS_PERMANENT: Final = "A system tag can't be deleted."
 
 
+def _explain_excess_depth(height: int) -> str:
+    below = f", and it has {describe_count(height, 'level')} below" if height else ""
+    return f"is too deep: a taxonomy has at most {MAX_DEPTH} levels{below}"
+
+
+DEPTH_LIMIT: Final = DepthLimit(MAX_DEPTH, _explain_excess_depth)
+"""The maximum depth of a node."""
+
+
 class TreeWithPosition(TaxonomyTree):
     """The state of the tree, and what decides about the position of a new or changed node: its parent and its slug."""
 
     @classmethod
     def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
         """Return the keys of the state, of the parent and of the slug index item."""
-        keys, platform_id = super().derive_keys(values), values.parameters.get("platform_id")
+        platform_id = values.parameters.get("platform_id")
         if not platform_id:
-            return keys
-        slug, name, parent_id = map(values.body_field_or_none, ("slug", "name", "parent_id"))
-        if slug is None and name and values.operation.method == "POST":
-            slug = derive_slug(name)
-        if slug:
-            keys.append(slug_index_key(platform_id, slug))
-        if parent_id:
-            keys.append(TaxonomyNode.make_item_key(platform_id=platform_id, id=parent_id))
-        return keys
+            return []
+        tree = taxonomy_tree(platform_id)
+        return [*super().derive_keys(values), *requested_position_keys(values, tree, "name", tree.node_key)]
 
 
 def create_node(ctx: Context, platform: Platform, body: NodeCreate, prefetched: TreeWithPosition) -> TaxonomyNode:
     """Create a node. Raises Problem if its parent is unknown or the node would be too deep."""
     tree, parent = prefetched.state_or_none, _load_parent_or_none(prefetched, platform.id, body.parent_id)
     ancestors = parent.ancestors_and_self if parent else ()
-    if exceeds_max_depth(ancestors, 0):
-        raise depth_problem(0)
+    DEPTH_LIMIT.reject_excess(len(ancestors), 0)
     position = _choose_position(body.position, parent or tree)
     fields = body.to_stored_fields_with_defaults() | {
         "slug": ctx.given_or_derived_slug(body.slug, body.name),
@@ -97,9 +92,9 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate, prefetched: 
         ancestors=ancestors,
     )
     ctx.changes.event(ctx.changes.create(node))
-    _add_to_slug_index(ctx, prefetched, node)
-    updates = _AncestorUpdates(ctx.changes)
-    updates.raise_parent_count_and_heights(ancestors, 1, 0, position)
+    add_to_slug_index(ctx.changes, node, prefetched.items)
+    updates = RecordUpdates[TaxonomyNode](ctx.changes)
+    _raise_parent_count_and_heights(updates, ancestors, 1, 0, position)
     updates.add_to_unit_of_work()
     if tree is None:
         ctx.changes.create(
@@ -119,7 +114,7 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch, prefetched: T
         raise Problem("forbidden", _SYSTEM_TAG_IS_FIXED)
     parent = _load_parent_or_none(prefetched, node.platform_id, body.parent_id) if is_moved else _parent(node)
     fields = body.to_stored_fields_with_defaults() | {"position": _choose_position(body.position, parent or tree)}
-    updates = _AncestorUpdates(ctx.changes)
+    updates = RecordUpdates[TaxonomyNode](ctx.changes)
     if is_moved:
         ancestors = parent.ancestors_and_self if parent else ()
         fields |= {
@@ -128,24 +123,25 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch, prefetched: T
             "sibling_list": body.parent_id or ROOT_TERMS_LIST,
         }
         fields["height"] = _check_move_and_return_height(node, ancestors, tree)
-        updates.lower_child_count(_parent(node), 1)
-        updates.raise_parent_count_and_heights(ancestors, 1, fields["height"], fields["position"])
+        _lower_parent_count(updates, node)
+        _raise_parent_count_and_heights(updates, ancestors, 1, fields["height"], fields["position"])
     elif parent:
         updates.set_fields(parent, last_position=max(parent.last_position, fields["position"]))
     last_position = tree.last_position if parent else max(tree.last_position, fields["position"])
     ctx.changes.event(node)
     if is_moved or is_renamed:
-        updated = ctx.changes.update(node, **fields, tree_version=tree.version + 1)
-        ctx.changes.update(tree, moved=tree.recent_move_versions_after_moving([node.id]), last_position=last_position)
+        tree_version = tree.version + 1
+        updated = ctx.changes.update(node, **fields, tree_version=tree_version)
+        ctx.changes.update(tree, moved=tree.recent_moves_after(tree_version, [node.id]), last_position=last_position)
         ctx.changes.add_write(
-            former_position_redirect_write(former_position_key(node.platform_id, node.parent_id, node.slug), node.id)
+            former_position_redirect_write(former_position_key(node.tree, node.parent_id, node.slug), node.id)
         )
     else:
         updated = ctx.changes.update(node, **fields)
         ctx.changes.update_untracked(tree, last_position=last_position)
     if is_renamed:
-        ctx.changes.add_write(slug_index_remove_write(slug_index_key(node.platform_id, node.slug), node.id))
-        _add_to_slug_index(ctx, prefetched, updated)
+        ctx.changes.add_write(slug_index_remove_write(node.tree.slug_index_key(node.slug), node.id))
+        add_to_slug_index(ctx.changes, updated, prefetched.items)
     updates.add_to_unit_of_work()
     return updated
 
@@ -159,8 +155,8 @@ def delete_node(ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | Non
         visible_attachments = count_visible_attachments_up_to_limit(ctx, node)
         if node.child_count or visible_attachments:
             raise _not_empty_problem(node, visible_attachments)
-    updates = _AncestorUpdates(ctx.changes)
-    updates.lower_child_count(_parent(node), 1)
+    updates = RecordUpdates[TaxonomyNode](ctx.changes)
+    _lower_parent_count(updates, node)
     ctx.changes.event(node)
     if is_empty:
         delete_leaf(ctx.changes, node)
@@ -170,7 +166,11 @@ def delete_node(ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | Non
 
 
 def _hide_node_and_start_removal(
-    ctx: Context, node: TaxonomyNode, tree: Taxonomy, strategy: DeleteStrategy | None, updates: "_AncestorUpdates"
+    ctx: Context,
+    node: TaxonomyNode,
+    tree: Taxonomy,
+    strategy: DeleteStrategy | None,
+    updates: RecordUpdates[TaxonomyNode],
 ) -> None:
     """Hide a node, reparent its children if that is the strategy, and start the removal of the remaining subtree."""
     tree_version = tree.version + 1
@@ -181,7 +181,7 @@ def _hide_node_and_start_removal(
     root_positions = [child.position for child in children if child.parent_id is None]
     ctx.changes.update(
         tree,
-        moved=tree.recent_move_versions_after_moving([node.id, *(child.id for child in children)]),
+        moved=tree.recent_moves_after(tree_version, [node.id, *(child.id for child in children)]),
         last_position=max([tree.last_position, *root_positions]),
         pending_removals=tree.pending_removals + 1,
     )
@@ -194,11 +194,11 @@ def _hide_node_and_start_removal(
 def delete_leaf(changes: UnitOfWork, node: TaxonomyNode) -> None:
     """Delete a node without children and attachments."""
     changes.delete(node)
-    changes.add_write(slug_index_remove_write(slug_index_key(node.platform_id, node.slug), node.id))
+    changes.add_write(slug_index_remove_write(node.tree.slug_index_key(node.slug), node.id))
 
 
 def _reparent_children(
-    ctx: Context, node: TaxonomyNode, updates: "_AncestorUpdates", tree_version: int
+    ctx: Context, node: TaxonomyNode, updates: RecordUpdates[TaxonomyNode], tree_version: int
 ) -> list[TaxonomyNode]:
     """Move the children of a node to its parent, and return them."""
     if node.child_count > MAX_REPARENTED_CHILDREN:
@@ -207,7 +207,7 @@ def _reparent_children(
     partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, sibling_list=node.id)
     items = table.query(partition, limit=MAX_REPARENTED_CHILDREN + 1).items
     if ctx.attempt or len(items) != node.child_count:  # The index is eventually consistent.
-        items = scan_tree_for_children(taxonomy_tree_partition(node.platform_id), node.id)
+        items = scan_tree_for_children(node.tree, node.id)
     if len(items) != node.child_count:
         raise ConcurrentModification  # A child was added or removed concurrently.
     fields: dict[str, Any] = {
@@ -216,47 +216,37 @@ def _reparent_children(
         "tree_version": tree_version,
     }
     children = [ctx.changes.update(TaxonomyNode.from_item(item), **fields) for item in items]
-    updates.raise_parent_count_and_heights(node.ancestors, len(children), 0, *(child.position for child in children))
-    ctx.changes.add_write(
-        former_position_redirect_write(
-            former_position_key(node.platform_id, node.parent_id, node.slug), node.parent_id, node.id
-        )
-    )
+    positions = [child.position for child in children]
+    _raise_parent_count_and_heights(updates, node.ancestors, len(children), 0, *positions)
+    key = former_position_key(node.tree, node.parent_id, node.slug)
+    ctx.changes.add_write(former_position_redirect_write(key, node.parent_id, node.id))
     return children
 
 
-class _AncestorUpdates:
-    """Collects the changes of ancestors, so that each ancestor is written once."""
+def _lower_parent_count(updates: RecordUpdates[TaxonomyNode], node: TaxonomyNode) -> None:
+    """Lower the child count of the parent of a node, if there is one."""
+    if parent := _parent(node):
+        updates.set_fields(parent, child_count=parent.child_count - 1)
 
-    def __init__(self, changes: UnitOfWork) -> None:
-        self._changes = changes
-        self._nodes: dict[str, tuple[TaxonomyNode, dict[str, Any]]] = {}
 
-    def set_fields(self, node: TaxonomyNode, **fields: Any) -> None:
-        """Set fields of a node."""
-        self._nodes.setdefault(node.id, (node, {}))[1].update(fields)
+def _raise_parent_count_and_heights(
+    updates: RecordUpdates[TaxonomyNode],
+    ancestors: Sequence[TaxonomyNode],
+    count: int,
+    subtree_height: int,
+    *positions: int,
+) -> None:
+    """Raise the child count of the last of `ancestors`, and the heights of all below which a subtree is added.
 
-    def lower_child_count(self, parent: TaxonomyNode | None, count: int) -> None:
-        """Lower the child count of a parent, if there is one."""
-        if parent:
-            self.set_fields(parent, child_count=parent.child_count - count)
-
-    def raise_parent_count_and_heights(
-        self, ancestors: Sequence[TaxonomyNode], count: int, subtree_height: int, *positions: int
-    ) -> None:
-        """Raise the child count of the last ancestor, and the heights of all, in addition to earlier changes."""
-        for node, height_below in iter_nodes_and_raised_heights(ancestors, subtree_height):
-            self.set_fields(node, height=height_below)
-        if ancestors:
-            parent = ancestors[-1]
-            child_count = self._nodes.get(parent.id, (parent, {}))[1].get("child_count", parent.child_count)
-            last_position = max([parent.last_position, *positions])
-            self.set_fields(parent, child_count=child_count + count, last_position=last_position)
-
-    def add_to_unit_of_work(self) -> None:
-        """Add the updates to the unit of work."""
-        for node, fields in self._nodes.values():
-            self._changes.update_untracked(node, **fields)
+    `subtree_height` is the number of levels below the root of the subtree.
+    """
+    for height, node in enumerate(reversed(ancestors), subtree_height + 1):
+        if node.height < height:
+            updates.set_fields(node, height=height)
+    if ancestors:
+        parent = updates.with_changes(ancestors[-1])
+        last_position = max([parent.last_position, *positions])
+        updates.set_fields(ancestors[-1], child_count=parent.child_count + count, last_position=last_position)
 
 
 def _parent(node: TaxonomyNode) -> TaxonomyNode | None:
@@ -266,9 +256,7 @@ def _parent(node: TaxonomyNode) -> TaxonomyNode | None:
 def _load_parent_or_none(prefetched: TaxonomyTree, platform_id: str, parent_id: str | None) -> TaxonomyNode | None:
     if parent_id is None:
         return None
-    reader = TreeReader.from_items(taxonomy_tree_partition(platform_id), dict(prefetched.items))
-    reader.load_consistent_ancestors([parent_id])
-    parent = TaxonomyNode.from_loaded_reader(reader, parent_id)
+    parent = load_node_or_none(TreeReader.from_items(taxonomy_tree(platform_id), dict(prefetched.items)), parent_id)
     if parent is None:
         raise ValidationProblem([FieldError("/parentId", "unknown", "No node of this platform has this id.")])
     return parent
@@ -286,21 +274,22 @@ def _check_move_and_return_height(node: TaxonomyNode, ancestors: Sequence[Taxono
 
     The stored height is an upper bound. The whole tree is read only if the bound forbids the move.
     """
-    reject_cycle(node, ancestors)
-    if not exceeds_max_depth(ancestors, node.height):
+    if ancestors:
+        location = f"{ancestors[-1].path} is {node.path} or below it"
+        detail = f"{location}: a node can't be its own ancestor. Choose another parent."
+        reject_cycle(node.id, [ancestor.id for ancestor in ancestors], detail)
+    if DEPTH_LIMIT.allows(len(ancestors), node.height):
         return node.height
-    exact_height = subtree_height(
-        children_by_parent_with_ancestors(load_consistent_node_snapshot(node.platform_id, tree)), node.id
-    )
-    if exceeds_max_depth(ancestors, exact_height):
-        raise depth_problem(exact_height)
-    return exact_height
+    height = DEPTH_LIMIT.read_height(node.tree, tree.version, node.id)
+    DEPTH_LIMIT.reject_excess(len(ancestors), height)
+    return height
 
 
-def _add_to_slug_index(ctx: Context, prefetched: TaxonomyTree, node: TaxonomyNode) -> None:
-    key = slug_index_key(node.platform_id, node.slug)
-    for write in slug_index_add_writes(key, prefetched.items.get(key), node.id):
-        ctx.changes.add_write(write)
+def add_to_slug_index(changes: UnitOfWork, node: TaxonomyNode, prefetched: Mapping[ItemKey, Item]) -> None:
+    """Add a node to the item of its slug in the slug index, which was read before."""
+    key = node.tree.slug_index_key(node.slug)
+    for write in slug_index_add_writes(key, prefetched.get(key), node.id):
+        changes.add_write(write)
 
 
 def _not_empty_problem(node: TaxonomyNode, attachment_count: int) -> Problem:

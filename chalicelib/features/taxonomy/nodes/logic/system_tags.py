@@ -11,13 +11,13 @@ from chalicelib.features.taxonomy.entities.nodes import (
     Taxonomy,
     TaxonomyNode,
 )
-from chalicelib.features.taxonomy.entities.slug_index import slug_index_add_writes, slug_index_key
+from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
 from chalicelib.features.taxonomy.models import MAX_SYSTEM_TAGS, NodeOut, SystemTagsOut
+from chalicelib.features.taxonomy.nodes.logic.node_changes import add_to_slug_index
 from chalicelib.kernel.core.problems import FieldError, Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.transactions.unique_items import guard_key
 
 TagsBySlug = Mapping[str, TaxonomyNode]
 """System tags by slug."""
@@ -30,12 +30,10 @@ def create_missing_tags(ctx: Context, platform: Platform, slugs: list[str], tree
     """
     tag_ids = tree.tags if tree else {}
     missing_slugs = [slug for slug in slugs if slug not in tag_ids]
-    node_keys = {
-        slug: TaxonomyNode.make_item_key(platform_id=platform.id, id=node_id) for slug, node_id in tag_ids.items()
-    }
-    slug_keys = {slug: guard_key(TaxonomyNode.by_slug, _root_fields(platform, slug)) for slug in missing_slugs}
-    index_keys = [slug_index_key(platform.id, slug) for slug in missing_slugs]
-    items = table.get_all([*node_keys.values(), *slug_keys.values(), *index_keys])
+    nodes = taxonomy_tree(platform.id)
+    node_keys = {slug: nodes.node_key(node_id) for slug, node_id in tag_ids.items()}
+    slug_keys = {slug: nodes.slug_guard_key(None, slug) for slug in missing_slugs}
+    items = table.get_all([*node_keys.values(), *slug_keys.values(), *map(nodes.slug_index_key, missing_slugs)])
     _reject_taken_slugs(slugs, [slug for slug in missing_slugs if slug_keys[slug] in items])
     existing_tags = {slug: TaxonomyNode.from_item(items[key]) for slug, key in node_keys.items()}
     last_position = tree.last_position if tree else -1
@@ -63,11 +61,9 @@ def _add_tags_to_unit_of_work(
     tags = {**existing_tags, **new_tags}
     fields: dict[str, Any] = {"tags": {slug: node.id for slug, node in tags.items()}}
     fields["last_position"] = max(node.position for node in new_tags.values())
-    for slug, node in new_tags.items():
+    for node in new_tags.values():
         ctx.changes.create(node)
-        key = slug_index_key(platform.id, slug)
-        for write in slug_index_add_writes(key, prefetched.get(key), node.id):
-            ctx.changes.add_write(write)
+        add_to_slug_index(ctx.changes, node, prefetched)
     if tree:
         ctx.changes.update_untracked(tree, **fields)
     else:
@@ -88,15 +84,12 @@ def _node_outputs(tags: TagsBySlug) -> list[NodeOut]:
     return [NodeOut.of(node) for node in sorted(tags.values(), key=lambda node: (node.position, node.id))]
 
 
-def _root_fields(platform: Platform, slug: str) -> dict[str, Any]:
-    return {"platform_id": platform.id, "parent_id": None, "slug": slug}
-
-
 def _build_tag_node(ctx: Context, platform: Platform, slug: str, position: int, tree: Taxonomy | None) -> TaxonomyNode:
     return TaxonomyNode(
         **ctx.new_id_and_time_fields(),
-        **_root_fields(platform, slug),
         organization_id=platform.organization_id,
+        platform_id=platform.id,
+        slug=slug,
         position=position,
         name=slug.replace("-", " ").capitalize(),
         sort=SYSTEM_TAG,

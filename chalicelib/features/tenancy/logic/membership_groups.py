@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Partition
 
@@ -21,8 +22,9 @@ MAX_MEMBERSHIPS: Final = 25
 class MembershipGroup:
     """Successive memberships whose lists one request reads.
 
-    `after`: the sort key of the last membership before the group, "" for the first group. `until`: the sort key of its
-    last membership, "" for the last group. `position`: where the group's list continues, None at its beginning.
+    They are sorted by organization. `after`: the organization of the last membership before the group, "" for the first
+    group. `until`: that of its last membership, "" for the last group. `position`: where the group's list continues,
+    None at its beginning.
     """
 
     memberships: Sequence[Item] = ()
@@ -35,9 +37,9 @@ class MembershipGroup:
         """Return whether it is the first group, which includes records outside of organizations."""
         return not self.after
 
-    def belongs_to_later_group(self, sort_key: str) -> bool:
-        """Return whether a membership with this sort key is in a later group."""
-        return bool(self.until) and sort_key > self.until
+    def belongs_to_later_group(self, organization_id: str) -> bool:
+        """Return whether a membership of this organization is in a later group."""
+        return bool(self.until) and organization_id > self.until
 
     def query_page_with_next_position(
         self, partitions: Sequence[str | Partition], *, limit: int, **options: Any
@@ -56,8 +58,8 @@ class MembershipGroup:
         return {name: key for name, key in (("after", self.after), ("until", self.until)) if key} | position
 
 
-def read_membership_batch_at_position(memberships_partition: Partition, position: Item | None) -> MembershipGroup:
-    """Return the group at a position of a list, with one query. `memberships_partition`: the caller's, in an index.
+def read_membership_group_at_position(user_id: str, position: Item | None) -> MembershipGroup:
+    """Return the group of a user's memberships at a position of a list, with one query of an index.
 
     A position contains the end of its group. So if the caller leaves an organization between two pages, the group still
     ends at the same membership. If the caller joins more organizations than fit into the group, its last memberships
@@ -66,14 +68,10 @@ def read_membership_batch_at_position(memberships_partition: Partition, position
     state = position or {}
     after, until = state.get("after", ""), state.get("until", "")
     result = table.query(
-        memberships_partition,
+        Member.of_user.partition(user_id=user_id, list_name="active"),
         since=table.lower_bound_after(after) if after else None,
         until=until or None,
         limit=MAX_MEMBERSHIPS,
     )
-    end = (
-        str(result.items[-1][table.sort_key_attribute_name(memberships_partition)])
-        if result.last_evaluated_key and result.items
-        else until
-    )
+    end = str(result.items[-1]["organization_id"]) if result.last_evaluated_key and result.items else until
     return MembershipGroup(result.items, after, end, {"at": state["at"]} if "at" in state else None)

@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from chalicelib.features.notifications.models.webhook_urls import (
+    ALLOWED_PORTS,
+    MAX_URL_CHARACTERS,
+    TargetUrl,
+    target_url_host,
+)
 from chalicelib.kernel.outbound.ip_addresses import is_public
-from chalicelib.kernel.outbound.webhook_urls import ALLOWED_PORTS, MAX_URL_CHARACTERS, TargetUrl, target_url_host
 from tests.kernel.deployed_settings import DEPLOYED
 
 TARGET: Final = TypeAdapter(TargetUrl)

@@ -1,8 +1,7 @@
-"""Trees of nodes: reading a node with its ancestors, in one consistent state of the tree.
+"""Reading the nodes of a tree with their ancestors, in one consistent state of the tree.
 
-A node contains the id of its parent, and in `lineage` the ids of all its ancestors as of its last move. The `lineage`
-is only a hint, which lets one read fetch all ancestors. If an ancestor has moved since, the parents are followed
-instead.
+The `lineage` of a node is only a hint, which lets one read fetch all ancestors. If an ancestor has moved since, the
+parents are followed instead.
 
 Items in one read may be from different times. So the state of the tree lists the recently moved nodes (`moved`: node id
 → version of the tree after the move), and a node contains the version of its own last move (`placed`). If the state
@@ -10,69 +9,38 @@ agrees with all nodes from the root to a node, this path existed at that version
 that existed, unless more nodes than `moved` can list move between two reads of one request.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey, ItemReads
 from chalicelib.kernel.storage.item_reads import perform_reads
-
-NODE_SORT_KEY: Final = "N#{id}"
-STATE_SORT_KEY: Final = "N~"
-"""Sort key of the state. It sorts after all nodes, so reading a whole partition reads the state last."""
-
-MAX_REMEMBERED_MOVES: Final = 64
-"""Latest moves of nodes that a tree remembers."""
+from chalicelib.kernel.trees.tree import (
+    MAX_REMEMBERED_MOVES,
+    NODE_SORT_KEY,
+    STATE_SORT_KEY,
+    Tree,
+    has_consistent_last_move,
+)
 
 CONCURRENT_MOVES: Final = "Other requests keep moving nodes of this tree."
 _MAX_TRIES: Final = 5
 _MAX_WHOLE_TREE_TRIES: Final = 3
 
 
-@dataclass(frozen=True)
-class TreePartition:
-    """A tree whose nodes and state are in one partition."""
-
-    partition: str
-
-    @property
-    def state_key(self) -> ItemKey:
-        """Return the key of the item with the tree's version and recent moves."""
-        return self.partition, STATE_SORT_KEY
-
-    def node_key(self, node_id: str) -> ItemKey:
-        """Return the item key of a node."""
-        return self.partition, NODE_SORT_KEY.format(id=node_id)
-
-
-def with_moves_recorded(
-    last_move_versions: Mapping[str, int], version: int, moved_node_ids: Iterable[str]
-) -> dict[str, int]:
-    """Return the recent moves (node id → version) after some nodes have moved in a version of the tree."""
-    by_version = sorted(last_move_versions.items(), key=lambda move: move[1], reverse=True)
-    new_moves = dict.fromkeys(moved_node_ids, version)
-    earlier_moves = [move for move in by_version if move[0] not in new_moves][: MAX_REMEMBERED_MOVES - len(new_moves)]
-    return {**new_moves, **dict(earlier_moves)}
-
-
-def has_consistent_last_move(node: Mapping[str, Any], node_id: str, state: Mapping[str, Any]) -> bool:
-    """Return whether a node and the state of its tree agree on the node's last move."""
-    placed: int = node["placed"]
-    return bool(placed == state.get("moved", {}).get(node_id, placed) and placed <= state.get("version", 0))
-
-
 @dataclass
 class TreeReader:
     """Reads nodes and the state of a tree. `requested_keys`: all keys that were read, with or without an item."""
 
-    tree: TreePartition
+    tree: Tree
     items: dict[ItemKey, Item] = field(default_factory=dict)
     requested_keys: set[ItemKey] = field(default_factory=set)
 
     @classmethod
-    def from_items(cls, tree: TreePartition, items: dict[ItemKey, Item]) -> "TreeReader":
+    def from_items(cls, tree: Tree, items: dict[ItemKey, Item]) -> "TreeReader":
         """Return a reader of items that were read before. Further items are added to them."""
         return cls(tree, items, {*items})
 
@@ -90,7 +58,7 @@ class TreeReader:
         """Read the state of the tree and the items at some keys, even those that were read before."""
         perform_reads(self.reads_with_state(keys), {})
 
-    def reads_with_state(self, keys: Iterable[ItemKey]) -> ItemReads:
+    def reads_with_state(self, keys: Iterable[ItemKey]) -> ItemReads[None]:
         """Request what `load_with_state` reads."""
         wanted_keys = {self.tree.state_key, *keys}
         items = yield sorted(wanted_keys)  # Sorted, so that equal reads make equal requests.
@@ -98,6 +66,11 @@ class TreeReader:
             self.items.pop(key, None)
         self.items.update(items)
         self.requested_keys |= wanted_keys
+
+    def load_unread(self, keys: Iterable[ItemKey]) -> None:
+        """Read the items at those of some keys that were not read before, and the state of the tree with them."""
+        if unread_keys := {*keys} - self.requested_keys:
+            self.load_with_state(unread_keys)
 
     def add_items(self, items: Iterable[Item]) -> None:
         """Add items that the caller has read without `load`."""
@@ -110,7 +83,7 @@ class TreeReader:
         """Read the missing ancestors of nodes until everything is from one state of the tree."""
         perform_reads(self.consistent_ancestor_reads(node_ids), {})
 
-    def consistent_ancestor_reads(self, node_ids: Sequence[str]) -> ItemReads:
+    def consistent_ancestor_reads(self, node_ids: Sequence[str]) -> ItemReads[None]:
         """Request what `load_consistent_ancestors` reads."""
         is_retry = False
         for _ in range(_MAX_TRIES):
@@ -135,11 +108,18 @@ class TreeReader:
         chain = [*self._iter_read_nodes_upwards(node_id)]
         return chain[::-1] if chain and not chain[-1].get("parent_id") else None
 
+    def children_by_parent_id(self) -> Mapping[str | None, Sequence[Item]]:
+        """Return the nodes that were read and are not deleted, grouped by parent. The roots have the key None."""
+        children: defaultdict[str | None, list[Item]] = defaultdict(list)
+        for item in self.items.values():
+            if item.get("listed"):
+                children[item.get("parent_id")].append(item)
+        return children
+
     def node_keys_to_read_again(self) -> list[ItemKey]:
         """Return the keys of nodes that disagree with the state of the tree."""
-        return [
-            key for key, item in self.items.items() if "placed" in item and not self._is_consistent_with_state(item)
-        ]
+        nodes = ((key, item) for key, item in self.items.items() if "placed" in item)
+        return [key for key, node in nodes if not has_consistent_last_move(node, self.state)]
 
     def has_all_moves_since(self, version: int) -> bool:
         """Return whether the state still lists all moves since a version of the tree."""
@@ -170,19 +150,16 @@ class TreeReader:
         chain = [*self._iter_read_nodes_upwards(node_id)]
         if self.tree.state_key not in self.requested_keys:
             return True  # It is a root, which has no ancestors that could have moved.
-        if not all(map(self._is_consistent_with_state, chain)):
+        if not all(has_consistent_last_move(node, self.state) for node in chain):
             return False
         parent_id = chain[-1].get("parent_id") if chain else node_id
         parent = self.items.get(self.tree.node_key(parent_id)) if parent_id else None
         # A deleted node is marked. A missing node is read again once, because it may have been removed concurrently
         # while its children moved elsewhere.
-        return parent_id is None or (self._is_consistent_with_state(parent) if parent else accepts_missing_parent)
-
-    def _is_consistent_with_state(self, item: Item) -> bool:
-        return has_consistent_last_move(item, item["id"], self.state)
+        return parent_id is None or (has_consistent_last_move(parent, self.state) if parent else accepts_missing_parent)
 
 
-def scan_tree_for_children(tree: TreePartition, node_id: str) -> list[Item]:
+def scan_tree_for_children(tree: Tree, node_id: str) -> list[Item]:
     """Return the children of a node from the table: a query for each megabyte of the tree.
 
     An index would be faster, but lags.
@@ -191,7 +168,7 @@ def scan_tree_for_children(tree: TreePartition, node_id: str) -> list[Item]:
     return [node for node in nodes if node.get("listed") and node.get("parent_id") == node_id]
 
 
-def read_consistent_tree_into_reader(tree: TreePartition, min_version: int) -> TreeReader:
+def read_consistent_tree(tree: Tree, min_version: int) -> TreeReader:
     """Return all nodes of a tree in one state at or after a version: a query for each megabyte.
 
     Nodes that move meanwhile are read once more. Raises Problem `unavailable` if that does not succeed.
