@@ -304,7 +304,7 @@ def _head_write(log: str, previous_size: int, tree: CompactRange, statement: Sta
 
 
 def unanchored_index_attributes(log: str) -> Item:
-    """Return the attributes that put a head into the index of unanchored heads (`unanchored_heads.py`)."""
+    """Return the attributes that put a head into the index of unanchored heads."""
     return {"index2pk": unanchored_pk(sum(log.encode()) % UNANCHORED_SHARDS), "index2sk": f"{now()}#{log}"}
 
 
