@@ -6,11 +6,10 @@ tree and its missing links. MACs are represented by 16 of their bytes in base64.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Self
 
-from chalicelib.kernel.audit_log.mac_chains import MAX_LINK_NUMBER, SHARDS, ChainEnd, Link, LinkWithMac
+from chalicelib.kernel.audit_log.mac_chains import MAX_LINK_NUMBER, ChainEnd, Link, LinkWithMac
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import Checkpoint, NoteError
@@ -20,7 +19,6 @@ MAX_GAPS: Final = 128
 """Gaps of a log whose links may still arrive. The links of further gaps count as lost."""
 
 _TAG_BYTES: Final = 16
-_MAX_LISTED: Final = 4096
 _LINES: Final = 2
 
 
@@ -83,23 +81,6 @@ class ChainState:
 
 
 @dataclass(frozen=True)
-class MissingLinks:
-    """Links that are neither in the tree nor pending, by shard and number, and the number of further ones."""
-
-    links: frozenset[tuple[int, int]] = frozenset()
-    unlisted_count: int = 0
-
-    def intersect(self, later: "MissingLinks") -> "MissingLinks":
-        """Return the links that are still missing later."""
-        return MissingLinks(self.links & later.links, min(self.unlisted_count, later.unlisted_count))
-
-    @property
-    def count(self) -> int:
-        """Return the number of missing links."""
-        return min(len(self.links) + self.unlisted_count, MAX_LINK_NUMBER)
-
-
-@dataclass(frozen=True)
 class Statement:
     """What the ledger signs about a log's chains: the state of each, and lost links.
 
@@ -154,37 +135,6 @@ class Statement:
             shards[link.shard], is_lost = shards.get(link.shard, ChainState()).with_link_and_loss_detected(link, mac)
             lost += is_lost
         return _with_excess_gaps_counted_lost(replace(self, lost=lost, shards=shards))
-
-    def list_shards_behind_tree(self, ends_by_shard: Mapping[int, ChainEnd]) -> list[int]:
-        """Return the chains whose items are behind the tree."""
-        return [
-            shard for shard, state in self.shards.items() if ends_by_shard.get(shard, ChainEnd()).number < state.number
-        ]
-
-    def find_missing_links(
-        self, ends: Mapping[int, ChainEnd], pending: AbstractSet[Link], current_ends: Mapping[int, ChainEnd]
-    ) -> MissingLinks:
-        """Return the links that are neither in the tree nor pending.
-
-        Read the ends first, then the pending links, then the statement, so that concurrent commits do not count as
-        missing. `current_ends`: the ends of the chains in `list_shards_behind_tree`, read again. A chain that is still
-        behind the tree has been rolled back.
-        """
-        numbers = {(link.shard, link.number) for link in pending}
-        links, unlisted_count = set[tuple[int, int]](), 0
-        for shard in range(SHARDS):
-            state, end = self.chain_state(shard), ends.get(shard, ChainEnd())
-            rolled_back = (
-                max(0, state.number - current_ends.get(shard, ChainEnd()).number) if end.number < state.number else 0
-            )
-            last_known = state.number if rolled_back else end.number
-            ranges = [range(gap.first, min(gap.last, last_known) + 1) for gap in state.gaps]
-            for each in [*ranges, range(state.number + 1, end.number + 1)]:
-                capacity = max(0, _MAX_LISTED - len(links))
-                links |= {(shard, number) for number in each[:capacity]} - numbers
-                unlisted_count += len(each[capacity:])
-            unlisted_count += rolled_back
-        return MissingLinks(frozenset(links), unlisted_count)
 
     def to_lines(self) -> tuple[str, ...]:
         """Return the lines of the note: `since`, `lost`, then each chain followed by its gaps."""
