@@ -55,7 +55,6 @@ _MAX_POINTERS_READ: Final = 8 * BATCH_SIZE
 """Pointers to choose from, so that entries are appended in the order of their chains."""
 _MAX_PAGES: Final = 8
 _SETTLING_SECONDS: Final = 0.2
-_MAX_BATCHES: Final = 100
 _MAX_APPEND_MS: Final = 20_000
 
 
@@ -160,29 +159,6 @@ def sequence_index_or_batch_key(log: str, sequence: int) -> tuple[str, str]:
     In the table, it is the key of the batch that ends with this entry.
     """
     return f"A#{log}#S", f"{sequence:012d}"
-
-
-def find_contiguous_entry_ids_by_sequence(log: str, after_sequence: int, until_sequence: int) -> dict[int, str]:
-    """Return the ids of entries in a range of sequences, by sequence, with one consistent query.
-
-    The ids have no gaps, and may end before `until_sequence`. Entries that were appended before batches existed are not
-    found.
-    """
-    pk, first_key = sequence_index_or_batch_key(log, after_sequence + 1)
-    ids_by_sequence: dict[int, str] = {}
-    for batch in table.query(pk, since=first_key, limit=_MAX_BATCHES).items:
-        ids = batch.get("ids")
-        if not (isinstance(ids, list) and batch["sk"].isdecimal()):
-            break
-        first_sequence = int(batch["sk"]) - len(ids) + 1
-        if first_sequence > after_sequence + len(ids_by_sequence) + 1:
-            break
-        ids_by_sequence |= {
-            sequence: str(entry_id)
-            for sequence, entry_id in enumerate(ids, first_sequence)
-            if after_sequence + len(ids_by_sequence) < sequence <= until_sequence
-        }
-    return ids_by_sequence
 
 
 def split_hashes(joined: bytes) -> tuple[bytes, ...]:
