@@ -139,7 +139,7 @@ def _renewal_writes(subject: EpochSubject, present: Epoch | None) -> list[Write]
     """Return the writes that set a new epoch in all shards. If `present` is given, it must be unchanged."""
     attributes = {"epoch": secrets.token_hex(8), "since": now(), "ttl": _expires_at_seconds()}
     condition = present.unchanged_condition() if present else {}
-    items = [{"pk": pk, "sk": sk, **attributes} for pk, sk in subject.shard_keys]
+    items: list[Item] = [{"pk": pk, "sk": sk, **attributes} for pk, sk in subject.shard_keys]
     return [Write("Put", (item["pk"], item["sk"]), item=item, **condition) for item in items]
 
 
@@ -220,7 +220,7 @@ def mark_epochs_as_closing(subjects: Iterable[EpochSubject]) -> None:
     """
     closing_until = after(now(), seconds=_CLOSING_SECONDS)
     keys = [each.closing_mark_key for each in sorted(subjects)]
-    items = [{"pk": pk, "sk": sk, "until": closing_until, "ttl": _expires_at_seconds()} for pk, sk in keys]
+    items: list[Item] = [{"pk": pk, "sk": sk, "until": closing_until, "ttl": _expires_at_seconds()} for pk, sk in keys]
     with suppress(TransactionCancelled):
         if items:
             table.write_transaction([Write("Put", (item["pk"], item["sk"]), item=item) for item in items])
