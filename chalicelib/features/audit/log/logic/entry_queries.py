@@ -10,7 +10,7 @@ from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, 
 from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.authenticity import is_authentic_pending_item
-from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json
+from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json, entry_key
 from chalicelib.kernel.audit_log.ledger import sequence_index_or_batch_key
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.storage import table
@@ -180,9 +180,7 @@ def _load_consecutive_from_table(log_id: str, after_sequence: int, last_sequence
     ids_by_sequence = _find_contiguous_entry_ids_by_sequence(
         log_id, after_sequence, min(last_sequence, after_sequence + _BATCH_SIZE)
     )
-    keys = {
-        sequence: EntryItem.make_item_key(log_id=log_id, id=entry_id) for sequence, entry_id in ids_by_sequence.items()
-    }
+    keys = {sequence: entry_key(log_id, entry_id) for sequence, entry_id in ids_by_sequence.items()}
     items = table.get_all(keys.values())
     consecutive: list[Item] = []
     for sequence, key in keys.items():
@@ -272,7 +270,7 @@ def _iter_chunks_by_long_bodies(items: list[Item]) -> Iterator[list[Item]]:
 
 def _load_erased_entry_items_by_id(log_id: str, entry_ids: Iterable[str]) -> dict[str, Item]:
     # The index lags, so it may return an entry from before its erasure.
-    items = table.get_all(EntryItem.make_item_key(log_id=log_id, id=entry_id) for entry_id in entry_ids)
+    items = table.get_all(entry_key(log_id, entry_id) for entry_id in entry_ids)
     return {sk: item for (_, sk), item in items.items() if "erased" in item and "index1sk" in item}
 
 

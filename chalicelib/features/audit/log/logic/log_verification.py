@@ -10,7 +10,7 @@ from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.anchors import BrokenAnchor
 from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix, find_head_fault
 from chalicelib.features.audit.log.logic.missing_links import MissingLinks, find_missing_links, list_shards_behind_tree
-from chalicelib.kernel.audit_log.entries import EntryItem
+from chalicelib.kernel.audit_log.entries import entry_key
 from chalicelib.kernel.audit_log.entry_macs import current_and_former_public_keys
 from chalicelib.kernel.audit_log.ledger import (
     BrokenHead,
@@ -211,7 +211,7 @@ def _find_pending_links(log_id: str, statement: Statement, outbox: Outbox) -> se
     """
     pointers = {each.link: pointer for pointer in outbox.pointers for each in links_with_macs([pointer])}
     links_to_check = {
-        link: EntryItem.make_item_key(log_id=log_id, id=pointer["sk"])
+        link: entry_key(log_id, pointer["sk"])
         for link, pointer in pointers.items()
         if "duesk" not in pointer or statement.chain_state(link.shard).is_link_number_missing(link.number)
     }
