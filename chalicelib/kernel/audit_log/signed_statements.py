@@ -39,12 +39,11 @@ class Gap(NamedTuple):
 
     def remaining_gaps_and_mismatch(self, link: Link, mac: bytes) -> tuple[list["Gap"], bool]:
         """Return the remaining gaps after a link arrives, and whether the link differs from the missing one."""
-        altered = (link.number == self.first and truncated_mac_without_key_id(link.previous) != self.before) or (
-            link.number == self.last and truncated_mac_without_key_id(mac) != self.end
-        )
-        gap_before = Gap(self.first, link.number - 1, self.before, truncated_mac_without_key_id(link.previous))
-        gap_after = Gap(link.number + 1, self.last, truncated_mac_without_key_id(mac), self.end)
-        return [gap for gap in (gap_before, gap_after) if gap.first <= gap.last], altered
+        previous, end = _truncate_mac(link.previous), _truncate_mac(mac)
+        gap_before = Gap(self.first, link.number - 1, self.before, previous)
+        gap_after = Gap(link.number + 1, self.last, end, self.end)
+        altered = (not gap_before.size and previous != self.before) or (not gap_after.size and end != self.end)
+        return [gap for gap in (gap_before, gap_after) if gap.size], altered
 
     @property
     def size(self) -> int:
@@ -62,12 +61,12 @@ class ChainState:
 
     def with_link_and_loss_detected(self, link: Link, mac: bytes) -> tuple["ChainState", bool]:
         """Return the state with one more link in the tree, and whether that proves that another link is lost."""
-        previous = truncated_mac_without_key_id(link.previous)
+        previous = _truncate_mac(link.previous)
         if link.number == self.number + 1:
-            return ChainState(link.number, truncated_mac_without_key_id(mac), self.gaps), previous != self.mac
+            return ChainState(link.number, _truncate_mac(mac), self.gaps), previous != self.mac
         if link.number > self.number:
             gap = Gap(self.number + 1, link.number - 1, self.mac, previous)
-            return ChainState(link.number, truncated_mac_without_key_id(mac), (*self.gaps, gap)), False
+            return ChainState(link.number, _truncate_mac(mac), (*self.gaps, gap)), False
         containing_gap = next((gap for gap in self.gaps if gap.first <= link.number <= gap.last), None)
         if containing_gap is None:
             return self, True
@@ -92,36 +91,20 @@ class Statement:
     shards: Mapping[int, ChainState] = field(default_factory=dict)
 
     @classmethod
-    def create(cls, since_size: int, ends_by_shard: Mapping[int, ChainEnd], pending: Iterable[LinkWithMac]) -> Self:
+    def create(cls, since_size: int, ends_by_shard: Mapping[int, ChainEnd], pending: Sequence[LinkWithMac]) -> Self:
         """Return the first statement of a log with entries: everything in its chains is in the tree or pending.
 
         Read the ends before the pending links. Otherwise, entries committed in between would count as being in the
         tree.
         """
-        links = [
-            pending_link
-            for pending_link in pending
-            if pending_link.link.number <= ends_by_shard.get(pending_link.link.shard, ChainEnd()).number
-        ]
-        shards = {
-            shard: ChainState(
-                end.number,
-                truncated_mac_without_key_id(end.mac),
-                tuple(
-                    sorted(
-                        Gap(
-                            link.number,
-                            link.number,
-                            truncated_mac_without_key_id(link.previous),
-                            truncated_mac_without_key_id(mac),
-                        )
-                        for link, mac in links
-                        if link.shard == shard
-                    )
-                ),
+        shards: dict[int, ChainState] = {}
+        for shard, end in ends_by_shard.items():
+            gaps = sorted(
+                Gap(link.number, link.number, _truncate_mac(link.previous), _truncate_mac(mac))
+                for link, mac in pending
+                if link.shard == shard and link.number <= end.number
             )
-            for shard, end in ends_by_shard.items()
-        }
+            shards[shard] = ChainState(end.number, _truncate_mac(end.mac), tuple(gaps))
         return cls(since_size, 0, shards)
 
     def chain_state(self, shard: int) -> ChainState:
@@ -160,7 +143,7 @@ class Statement:
         return cls(int(since), int(lost), shards)
 
 
-def truncated_mac_without_key_id(mac: bytes) -> bytes:
+def _truncate_mac(mac: bytes) -> bytes:
     """Return the 16 bytes that represent a MAC in a statement, without the key id."""
     return mac[KEY_ID_BYTES : KEY_ID_BYTES + _TAG_BYTES]
 
