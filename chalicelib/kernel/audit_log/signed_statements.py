@@ -5,7 +5,7 @@ contain the tree size since which there are statements, the number of lost links
 tree and its missing links. MACs are represented by 16 of their bytes in base64.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Self
 
@@ -91,7 +91,7 @@ class Statement:
     shards: Mapping[int, ChainState] = field(default_factory=dict)
 
     @classmethod
-    def create(cls, since_size: int, ends_by_shard: Mapping[int, ChainEnd], pending: Sequence[LinkWithMac]) -> Self:
+    def create(cls, since_size: int, ends_by_shard: Mapping[int, ChainEnd], pending: Collection[LinkWithMac]) -> Self:
         """Return the first statement of a log with entries: everything in its chains is in the tree or pending.
 
         Read the ends before the pending links. Otherwise, entries committed in between would count as being in the
