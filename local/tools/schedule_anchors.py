@@ -3,7 +3,8 @@
 Without this command, a log gets its first anchor in the new bucket only when it grows.
 """
 
-from chalicelib.kernel.audit_log import ledger, unanchored_heads
+from chalicelib.features.audit.log.logic import unanchored_heads
+from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.aws import AWS_ERRORS
 from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.settings import settings

@@ -63,6 +63,9 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.audit.log.logic.log_verification._find_root_or_trailing_fault 'index1'": DecisionRead(
         f"{_LOGS}::test_an_untouched_log_is_valid_and_anchored"
     ),
+    "features.audit.log.logic.unanchored_heads.iter_unanchored_head_pages 'index2'": DisplayRead(
+        "logs that have grown; those that the index lacks are anchored an hour later"
+    ),
     "features.notifications.deliveries.logic._most_selective_facet by_event_type by_status": _LIST_FILTER,
     "features.notifications.deliveries.logic.count_deliveries by_status": DisplayRead(
         "the estimated number of deliveries of a replay, which itself reads the table"
@@ -145,8 +148,5 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     ),
     "kernel.work.due_items.iter_pages 'due'": DecisionRead(
         f"{_LAGGING}::test_a_departure_ends_memberships_and_invitations_created_just_before"
-    ),
-    "kernel.audit_log.unanchored_heads.iter_unanchored_head_pages 'index2'": DisplayRead(
-        "logs that have grown; those that the index lacks are anchored an hour later"
     ),
 }

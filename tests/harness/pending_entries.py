@@ -37,6 +37,7 @@ def build_pending_items(events: Iterable[Event]) -> list[Item]:
             chains[event.log] = Chains.read(event.log)
         chain = chains[event.log]
         written = [write.item or {} for write in event.outbox_writes(chain)]
-        chain.advance_in_memory(chain.next_link, written[-1]["mac"])
+        chain.use_other_chain(written[-1])
+        chain.use_other_chain()  # The next entry extends the same chain.
         items |= {(item["pk"], item["sk"]): item for item in written}
     return [*items.values()]

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from chalicelib.features.audit.log.logic.missing_links import MissingLinks, find_missing_links, list_shards_behind_tree
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Link, LinkWithMac
-from chalicelib.kernel.audit_log.signed_statements import MAX_GAPS, MissingLinks, Statement
+from chalicelib.kernel.audit_log.signed_statements import MAX_GAPS, Statement
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.identity.claims import Profile
@@ -213,7 +214,7 @@ def chain_ends(links: list[LinkWithMac]) -> dict[int, ChainEnd]:
 
 
 def count_suppressed(statement: Statement, ends: dict[int, ChainEnd], pending: list[LinkWithMac]) -> int:
-    return statement.lost + statement.find_missing_links(ends, {link for link, _ in pending}, {}).count
+    return statement.lost + find_missing_links(statement, ends, {link for link, _ in pending}, {}).count
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.data())
@@ -227,7 +228,7 @@ def test_exactly_the_removed_entries_are_missing(shards, data):
         assert Statement.from_lines(statement.to_lines()) == statement
     pending = [*remaining]
     assert count_suppressed(statement, chain_ends(links), pending) == len(removed)
-    missing = statement.find_missing_links(chain_ends(links), {link for link, _ in pending}, {})
+    missing = find_missing_links(statement, chain_ends(links), {link for link, _ in pending}, {})
     assert missing == MissingLinks(frozenset((link.shard, link.number) for link, _ in removed))
     for link, mac in links:
         state = statement.chain_state(link.shard)
@@ -242,7 +243,7 @@ def test_only_chains_that_stay_behind_the_tree_were_rolled_back(shards, start, d
     statement = Statement().with_links(link for link in links if link not in removed)
     ends, current_ends = chain_ends(links[:start]), chain_ends(links)
     behind = {shard for shard in range(4) if ends.get(shard, ChainEnd()).number < statement.chain_state(shard).number}
-    assert set(statement.list_shards_behind_tree(ends)) == behind
+    assert set(list_shards_behind_tree(statement, ends)) == behind
     rolled_back = data.draw(st.sets(st.sampled_from(sorted(behind)))) if behind else set()
     current_ends |= {shard: ends.get(shard, ChainEnd()) for shard in rolled_back}
     expected_count = 0
@@ -251,12 +252,12 @@ def test_only_chains_that_stay_behind_the_tree_were_rolled_back(shards, start, d
         last_known_number = last_number if shard in rolled_back else end
         expected_count += sum(link.shard == shard and link.number <= last_known_number for link, _ in removed)
         expected_count += last_number - end if shard in rolled_back else 0
-    assert statement.find_missing_links(ends, set(), current_ends).count == expected_count
+    assert find_missing_links(statement, ends, set(), current_ends).count == expected_count
 
 
 def test_4096_missing_links_are_listed_and_the_others_counted():
     ends = {0: ChainEnd(4000, build_mac(1)), 1: ChainEnd(100, build_mac(2)), 2: ChainEnd(2, build_mac(3))}
-    missing = Statement().find_missing_links(ends, {Link(0, 1, b"")}, {})
+    missing = find_missing_links(Statement(), ends, {Link(0, 1, b"")}, {})
     assert (len(missing.links), missing.unlisted_count) == (4096, 5)
     assert {number for shard, number in missing.links if shard == 1} == {*range(1, 98)}
 

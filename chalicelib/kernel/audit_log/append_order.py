@@ -4,14 +4,11 @@ An entry follows the previous one of its chain, and the previous one about the s
 unless the clocks of two processes differ. Then an entry can have an earlier id than the previous one of its chain.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from chalicelib.kernel.audit_log.mac_chains import links_with_macs
 from chalicelib.kernel.audit_log.signed_statements import Statement
 from chalicelib.kernel.storage.entity import Item
-
-Position = tuple[int, int]
-"""A chain, and a number in it."""
 
 
 class AppendOrder:
@@ -19,17 +16,21 @@ class AppendOrder:
 
     def __init__(self, pointers: Sequence[Item]) -> None:
         self._pointers = pointers
-        self._by_position = {each.link[:2]: pointer for pointer in pointers for each in links_with_macs([pointer])}
+        links = {pointer["sk"]: each.link for pointer in pointers for each in links_with_macs([pointer])}
+        by_position = {links[pointer["sk"]][:2]: pointer for pointer in pointers if pointer["sk"] in links}
+        previous_positions = {sk: (link.shard, link.number - 1) for sk, link in links.items()}
+        self._previous_in_chain = {
+            sk: by_position[position] for sk, position in previous_positions.items() if position in by_position
+        }
+        self._unread_positions_before = {
+            sk: position for sk, position in previous_positions.items() if position not in by_position
+        }
         self._previous_of_record: dict[str, Item] = {}
 
     @property
     def has_chain_contrary_to_id_order(self) -> bool:
         """Return whether a pointer follows one of its chain with a later id, so that records have to be considered."""
-        chained = (
-            (pointer, self._by_position.get(position))
-            for pointer, position in self._iter_pointers_with_previous_link_position()
-        )
-        return any(previous is not None and previous["sk"] > pointer["sk"] for pointer, previous in chained)
+        return any(previous["sk"] > sk for sk, previous in self._previous_in_chain.items())
 
     def add_record_order_constraints(self, record_ids_by_entry_id: Mapping[str, str]) -> None:
         """Let each pointer follow the previous one about the same record."""
@@ -50,32 +51,20 @@ class AppendOrder:
         gapless = [run for run in runs if has_all_pending or not self._would_open_gap(run, last_statement)]
         return [*{pointer["sk"]: pointer for run in gapless or runs for pointer in run}.values()]
 
-    def _iter_pointers_with_previous_link_position(self) -> Iterator[tuple[Item, Position]]:
-        for pointer in self._pointers:
-            for each in links_with_macs([pointer]):
-                yield pointer, (each.link[0], each.link[1] - 1)
-
     def _pointer_with_predecessors(self, pointer: Item) -> list[Item]:
         """Return a pointer after all that it follows."""
         run: dict[str, Item] = {}
         waiting, expanded = [pointer], set[str]()
         while waiting:
             current = waiting[-1]
-            followed = [] if current["sk"] in expanded else [*self._iter_direct_predecessors(current)]
-            expanded.add(current["sk"])
-            waiting += [each for each in followed if each["sk"] not in expanded]
+            sk = current["sk"]
+            followed = () if sk in expanded else (self._previous_in_chain.get(sk), self._previous_of_record.get(sk))
+            expanded.add(sk)
+            waiting += [each for each in followed if each and each["sk"] not in expanded]
             if waiting[-1] is current:
                 run[current["sk"]] = waiting.pop()
         return [*run.values()]
 
-    def _iter_direct_predecessors(self, pointer: Item) -> Iterator[Item]:
-        for each in links_with_macs([pointer]):
-            if previous := self._by_position.get((each.link[0], each.link[1] - 1)):
-                yield previous
-        if previous := self._previous_of_record.get(pointer["sk"]):
-            yield previous
-
     def _would_open_gap(self, pointers: Sequence[Item], statement: Statement | None) -> bool:
-        before = [(each.link[0], each.link[1] - 1) for each in links_with_macs(pointers)]
-        first = [position for position in before if position not in self._by_position]
+        first = filter(None, (self._unread_positions_before.get(each["sk"]) for each in pointers))
         return statement is not None and any(statement.chain_state(chain).number < number for chain, number in first)

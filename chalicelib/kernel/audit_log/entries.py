@@ -46,6 +46,11 @@ def body_key(log: str, entry_id: str) -> ItemKey:
     return f"B#{log}", entry_id
 
 
+def entry_key(log: str, entry_id: str) -> ItemKey:
+    """Return the key of an entry."""
+    return EntryItem.make_item_key(log_id=log, id=entry_id)
+
+
 class EntryItem(Entity):
     """A stored entry. A long `body` is in a separate item. The ledger adds the sequence and the entry MAC, `seal`.
 

@@ -17,7 +17,7 @@ from typing import Final
 from chalicelib.kernel.audit_log import quarantine, signed_statements
 from chalicelib.kernel.audit_log.append_order import AppendOrder
 from chalicelib.kernel.audit_log.authenticity import accepts_unauthenticated_entries, is_authentic_pending_item
-from chalicelib.kernel.audit_log.entries import APPEND_TASK, REDRIVE_AFTER_SECONDS, EntryItem, pending_key
+from chalicelib.kernel.audit_log.entries import APPEND_TASK, REDRIVE_AFTER_SECONDS, entry_key, pending_key
 from chalicelib.kernel.audit_log.entry_macs import (
     current_and_former_public_keys,
     load_signing_key_matching_public_key,
@@ -55,7 +55,6 @@ _MAX_POINTERS_READ: Final = 8 * BATCH_SIZE
 """Pointers to choose from, so that entries are appended in the order of their chains."""
 _MAX_PAGES: Final = 8
 _SETTLING_SECONDS: Final = 0.2
-_MAX_BATCHES: Final = 100
 _MAX_APPEND_MS: Final = 20_000
 
 
@@ -93,13 +92,10 @@ class Head:
 
     def verified_statement_if_present(self, log: str) -> Statement | None:
         """Return the verified statement, or None if there is none. Raises BrokenStatement."""
-        return (
-            signed_statements.verify_statement_note(
-                self.statement, self.unsigned_checkpoint(log), current_and_former_public_keys()
-            )
-            if self.statement
-            else None
-        )
+        if not self.statement:
+            return None
+        checkpoint, public_keys = self.unsigned_checkpoint(log), current_and_former_public_keys()
+        return signed_statements.verify_statement_note(self.statement, checkpoint, public_keys)
 
 
 @dataclass(frozen=True)
@@ -162,29 +158,6 @@ def sequence_index_or_batch_key(log: str, sequence: int) -> tuple[str, str]:
     return f"A#{log}#S", f"{sequence:012d}"
 
 
-def find_contiguous_entry_ids_by_sequence(log: str, after_sequence: int, until_sequence: int) -> dict[int, str]:
-    """Return the ids of entries in a range of sequences, by sequence, with one consistent query.
-
-    The ids have no gaps, and may end before `until_sequence`. Entries that were appended before batches existed are not
-    found.
-    """
-    pk, first_key = sequence_index_or_batch_key(log, after_sequence + 1)
-    ids_by_sequence: dict[int, str] = {}
-    for batch in table.query(pk, since=first_key, limit=_MAX_BATCHES).items:
-        ids = batch.get("ids")
-        if not (isinstance(ids, list) and batch["sk"].isdecimal()):
-            break
-        first_sequence = int(batch["sk"]) - len(ids) + 1
-        if first_sequence > after_sequence + len(ids_by_sequence) + 1:
-            break
-        ids_by_sequence |= {
-            sequence: str(entry_id)
-            for sequence, entry_id in enumerate(ids, first_sequence)
-            if after_sequence + len(ids_by_sequence) < sequence <= until_sequence
-        }
-    return ids_by_sequence
-
-
 def split_hashes(joined: bytes) -> tuple[bytes, ...]:
     """Return concatenated hashes as a tuple."""
     return tuple(joined[start : start + HASH_BYTES] for start in range(0, len(joined), HASH_BYTES))
@@ -210,7 +183,7 @@ def append_pending_and_return_longest_wait_ms(log: str, deadline_ms: int | None 
                 statement = _load_or_try_to_start_statement_or_none(log, head, outbox)
                 pointers = outbox.list_next_pointers(log, statement)
                 table.write_transaction(_append_batch_writes(log, head, statement, pointers))
-                add_request_ids(pointer["requestId"] for pointer in pointers if _has_request_id(pointer))
+                add_request_ids(each["requestId"] for each in pointers if isinstance(each.get("requestId"), str))
             attempts = 0
         except TransactionCancelled as cancelled:
             if _has_failed_only_on_entries(cancelled) and quarantine.quarantine_stale(log, pointers):
@@ -229,17 +202,9 @@ def _has_failed_only_on_entries(cancelled: TransactionCancelled) -> bool:
     return bool(cancelled.failed_items) and 0 not in cancelled.failed_items
 
 
-def _has_request_id(pointer: Item) -> bool:
-    return isinstance(pointer.get("requestId"), str)
-
-
-def _entry_key(log: str, pointer: Item) -> ItemKey:
-    return EntryItem.make_item_key(log_id=log, id=pointer["sk"])
-
-
 def _load_record_ids_by_entry_id(log: str, pointers: Sequence[Item]) -> dict[str, str]:
     """Return the id of the record that each entry is about, by the id of the entry. Erased entries have none."""
-    entries = table.get_all([_entry_key(log, pointer) for pointer in pointers])
+    entries = table.get_all([entry_key(log, pointer["sk"]) for pointer in pointers])
     return {entry["id"]: str(entry["target"]) for entry in entries.values() if entry.get("target")}
 
 
@@ -250,9 +215,11 @@ def _append_batch_writes(log: str, head: Head, previous: Statement | None, point
     for sequence, pointer in enumerate(pointers, size + 1):
         writes += [
             _assign_sequence_write(log, pointer, sequence, tree.size, chained=statement is not None),
-            _delete_pending_write(log, pointer),
+            Write("Delete", pending_key(log, pointer["sk"]), condition="attribute_exists(#pk)", names=["pk"]),
         ]
-    return [*writes, _entry_ids_by_sequence_write(log, tree.size, pointers)]
+    # The batch has no condition: that of the head is sufficient, and a forged item must not block the log.
+    batch_key = pk, sk = sequence_index_or_batch_key(log, tree.size)
+    return [*writes, Write("Put", batch_key, item={"pk": pk, "sk": sk, "ids": [each["sk"] for each in pointers]})]
 
 
 def _load_or_try_to_start_statement_or_none(log: str, head: Head, outbox: Outbox) -> Statement | None:
@@ -279,13 +246,6 @@ def _load_or_try_to_start_statement_or_none(log: str, head: Head, outbox: Outbox
     return replace(statement, lost=lost) if current_outbox.complete or lost else None
 
 
-def _entry_ids_by_sequence_write(log: str, last_sequence: int, pointers: Sequence[Item]) -> Write:
-    # No condition: that of the head is sufficient, and a forged item must not block the log.
-    pk, sk = sequence_index_or_batch_key(log, last_sequence)
-    item = {"pk": pk, "sk": sk, "ids": [pointer["sk"] for pointer in pointers]}
-    return Write("Put", (pk, sk), item=item)
-
-
 def _head_write(log: str, previous_size: int, tree: CompactRange, statement: Statement | None) -> Write:
     checkpoint, seed = Head(tree, "").unsigned_checkpoint(log), load_signing_key_matching_public_key().secret
     note = checkpoints.sign_checkpoint_note(checkpoint, seed)
@@ -296,15 +256,13 @@ def _head_write(log: str, previous_size: int, tree: CompactRange, statement: Sta
     attributes_if_missing = {"index2sk": index_attributes.pop("index2sk")}
     attributes_if_missing |= unconsumed_schedule_attributes(log) if organization_id_from_log(log) else {}
     update = ItemUpdate(head_key(log), set=values | index_attributes, set_missing=attributes_if_missing)
-    return (
-        update.to_write("#size = :was", was=previous_size)
-        if previous_size
-        else update.to_write("attribute_not_exists(#size)")
-    )
+    if previous_size:
+        return update.to_write("#size = :was", was=previous_size)
+    return update.to_write("attribute_not_exists(#size)")
 
 
 def unanchored_index_attributes(log: str) -> Item:
-    """Return the attributes that put a head into the index of unanchored heads (`unanchored_heads.py`)."""
+    """Return the attributes that put a head into the index of unanchored heads."""
     return {"index2pk": unanchored_pk(sum(log.encode()) % UNANCHORED_SHARDS), "index2sk": f"{now()}#{log}"}
 
 
@@ -322,12 +280,8 @@ def unconsumed_schedule_attributes(log: str) -> Item:
 def _assign_sequence_write(log: str, pointer: Item, sequence: int, tree_size: int, *, chained: bool) -> Write:
     entry_mac = make_entry_mac(log, sequence, tree_size, pointer["leaf"], chained=chained)
     values = {**entry_position_attributes(log, sequence, tree_size), "seal": entry_mac}
-    update = ItemUpdate(_entry_key(log, pointer), set=values, remove=["mac", "link"])
+    update = ItemUpdate(entry_key(log, pointer["sk"]), set=values, remove=["mac", "link"])
     return update.to_write("attribute_exists(#pk) AND attribute_not_exists(#sequence)")
-
-
-def _delete_pending_write(log: str, pointer: Item) -> Write:
-    return Write("Delete", pending_key(log, pointer["sk"]), condition="attribute_exists(#pk)", names=["pk"])
 
 
 def entry_position_attributes(log: str, sequence: int, tree_size: int) -> Item:

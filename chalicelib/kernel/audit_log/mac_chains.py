@@ -13,6 +13,7 @@ So no item is written by all mutations of a log.
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES
@@ -92,21 +93,19 @@ class ChainEnd(NamedTuple):
         return cls(number, mac) if is_valid else cls()  # type: ignore[arg-type]
 
 
-_NO_ITEMS: Final[Mapping[ItemKey, Item]] = {}
-
-
 class Chains:
     """Some chains of a log that were read, one of which a mutation extends."""
 
-    def __init__(self, log: str, shards: Sequence[int] = (), items: Mapping[ItemKey, Item] = _NO_ITEMS) -> None:
+    def __init__(
+        self, log: str, shards: Sequence[int] = (), items: Mapping[ItemKey, Item] = MappingProxyType({})
+    ) -> None:
         """Initialize from the items of the shards that were read. Shards without an item are empty.
 
         `shards`: the shards that were read; empty for a new log.
         """
         self.log = log
-        shards = shards or random_shards()
-        self._shards = [*shards]
-        self._items: dict[int, Item | None] = {shard: items.get(chain_key(log, shard)) for shard in shards}
+        self._shards = [*shards] or random_shards()
+        self._items: dict[int, Item | None] = {shard: items.get(chain_key(log, shard)) for shard in self._shards}
 
     @classmethod
     def read(cls, log: str) -> "Chains":
@@ -136,10 +135,6 @@ class Chains:
         if not link.previous:  # The item was altered, so there is no previous MAC to compare.
             return Write("Put", (pk, sk), item=item)
         return Write("Put", (pk, sk), item=item, condition="#mac = :mac", names=["mac"], values={"mac": link.previous})
-
-    def advance_in_memory(self, link: Link, mac: bytes) -> None:
-        """Record that a chain was extended, so that the next link follows it."""
-        self._items[link.shard] = {"number": link.number, "mac": mac}
 
     def use_other_chain(self, *current_item: Item | None) -> None:
         """Extend the other chain next. `current_item`: the present item of the chain that was tried, if it is known."""

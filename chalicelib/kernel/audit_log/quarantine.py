@@ -5,15 +5,15 @@ personal data, so the table removes them after 90 days.
 """
 
 import json
-from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from chalicelib.kernel.audit_log.authenticity import is_authentic_pending_item
-from chalicelib.kernel.audit_log.entries import EntryItem, build_pending_pointer, pending_key
+from chalicelib.kernel.audit_log.entries import build_pending_pointer, entry_key, pending_key
 from chalicelib.kernel.core.clock import now, now_ms
+from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.storage import table
@@ -41,10 +41,10 @@ def quarantine_forged_and_repair_pointers(log: str, pointers: Sequence[Item]) ->
 
     If only the pointer of an authentic entry was altered, it is restored.
     """
-    entries = _load_entries_by_key(log, pointers)
+    entries = table.get_all(entry_key(log, item["sk"]) for item in pointers)
     moved_count = 0
     for item in pointers:
-        entry = entries.get(_entry_key(log, item))
+        entry = entries.get(entry_key(log, item["sk"]))
         if entry is None or "sequence" in entry:
             moved_count += _move_to_quarantine(log, item, "not_authentic")
         elif is_authentic_pending_item(log, entry):
@@ -62,18 +62,17 @@ def quarantine_stale(log: str, pointers: Sequence[Item]) -> int:
 
     Someone removed the entry, or restored an old pointer. Entries that another worker appends meanwhile stay untouched.
     """
-    entries = _load_entries_by_key(log, pointers)
-    moved_count, stale_pointers = 0, list[Item]()
-    for item in pointers:
-        key = _entry_key(log, item)
-        entry = entries.get(key)
-        if entry is None:
-            entry_is_missing = Write("ConditionCheck", key, condition="attribute_not_exists(#pk)", names=["pk"])
-            stale_pointers.append(item)
-            moved_count += _move_to_quarantine(log, item, "no_entry", check=entry_is_missing)
-        elif "sequence" in entry:
-            stale_pointers.append(item)
+    entries = table.get_all(entry_key(log, item["sk"]) for item in pointers)
+    stale_pointers = [
+        item for item in pointers if "sequence" in entries.get(entry_key(log, item["sk"]), {"sequence": 0})
+    ]
+    moved_count = 0
+    for item in stale_pointers:
+        if (key := entry_key(log, item["sk"])) in entries:
             moved_count += _move_to_quarantine(log, item, "sealed_before")
+        else:
+            entry_is_missing = Write("ConditionCheck", key, condition="attribute_not_exists(#pk)", names=["pk"])
+            moved_count += _move_to_quarantine(log, item, "no_entry", check=entry_is_missing)
     _log_quarantined(stale_pointers, moved_count)
     return moved_count
 
@@ -111,29 +110,17 @@ def _move_to_quarantine(
     ]
     if entry:
         is_pending = "attribute_exists(#pk) AND attribute_not_exists(#sequence)"
-        writes.append(Write("Delete", _entry_key(log, item), condition=is_pending, names=["pk", "sequence"]))
+        writes.append(Write("Delete", entry_key(log, item["sk"]), condition=is_pending, names=["pk", "sequence"]))
     with suppress(TransactionCancelled):
         table.write_transaction([*writes, *([check] if check else [])])
         return True
     return False
 
 
-def _load_entries_by_key(log: str, pointers: Sequence[Item]) -> Mapping[ItemKey, Item]:
-    return table.get_all(_entry_key(log, item) for item in pointers)
-
-
-def _entry_key(log: str, pointer: Item) -> ItemKey:
-    return EntryItem.make_item_key(log_id=log, id=pointer["sk"])
-
-
 def _to_json_or_digest(item: Item) -> str:
     """Return an item as JSON, or the key, length and hash of a long one."""
-    text = json.dumps(item_to_dynamodb_json(item), default=_encode_bytes_as_base64)
+    text = json.dumps(item_to_dynamodb_json(item), default=to_base64)
     if len(text) <= _MAX_CHARACTERS:
         return text
     digest = sha256(text.encode()).hexdigest()
     return json.dumps({"pk": item["pk"], "sk": item["sk"], "characters": len(text), "sha256": digest})
-
-
-def _encode_bytes_as_base64(value: Any) -> str:
-    return b64encode(value).decode()

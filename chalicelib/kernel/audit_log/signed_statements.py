@@ -5,12 +5,11 @@ contain the tree size since which there are statements, the number of lost links
 tree and its missing links. MACs are represented by 16 of their bytes in base64.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Self
 
-from chalicelib.kernel.audit_log.mac_chains import MAX_LINK_NUMBER, SHARDS, ChainEnd, Link, LinkWithMac
+from chalicelib.kernel.audit_log.mac_chains import MAX_LINK_NUMBER, ChainEnd, Link, LinkWithMac
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import Checkpoint, NoteError
@@ -20,7 +19,6 @@ MAX_GAPS: Final = 128
 """Gaps of a log whose links may still arrive. The links of further gaps count as lost."""
 
 _TAG_BYTES: Final = 16
-_MAX_LISTED: Final = 4096
 _LINES: Final = 2
 
 
@@ -41,12 +39,11 @@ class Gap(NamedTuple):
 
     def remaining_gaps_and_mismatch(self, link: Link, mac: bytes) -> tuple[list["Gap"], bool]:
         """Return the remaining gaps after a link arrives, and whether the link differs from the missing one."""
-        altered = (link.number == self.first and truncated_mac_without_key_id(link.previous) != self.before) or (
-            link.number == self.last and truncated_mac_without_key_id(mac) != self.end
-        )
-        gap_before = Gap(self.first, link.number - 1, self.before, truncated_mac_without_key_id(link.previous))
-        gap_after = Gap(link.number + 1, self.last, truncated_mac_without_key_id(mac), self.end)
-        return [gap for gap in (gap_before, gap_after) if gap.first <= gap.last], altered
+        previous, end = _truncate_mac(link.previous), _truncate_mac(mac)
+        gap_before = Gap(self.first, link.number - 1, self.before, previous)
+        gap_after = Gap(link.number + 1, self.last, end, self.end)
+        altered = (not gap_before.size and previous != self.before) or (not gap_after.size and end != self.end)
+        return [gap for gap in (gap_before, gap_after) if gap.size], altered
 
     @property
     def size(self) -> int:
@@ -64,12 +61,12 @@ class ChainState:
 
     def with_link_and_loss_detected(self, link: Link, mac: bytes) -> tuple["ChainState", bool]:
         """Return the state with one more link in the tree, and whether that proves that another link is lost."""
-        previous = truncated_mac_without_key_id(link.previous)
+        previous = _truncate_mac(link.previous)
         if link.number == self.number + 1:
-            return ChainState(link.number, truncated_mac_without_key_id(mac), self.gaps), previous != self.mac
+            return ChainState(link.number, _truncate_mac(mac), self.gaps), previous != self.mac
         if link.number > self.number:
             gap = Gap(self.number + 1, link.number - 1, self.mac, previous)
-            return ChainState(link.number, truncated_mac_without_key_id(mac), (*self.gaps, gap)), False
+            return ChainState(link.number, _truncate_mac(mac), (*self.gaps, gap)), False
         containing_gap = next((gap for gap in self.gaps if gap.first <= link.number <= gap.last), None)
         if containing_gap is None:
             return self, True
@@ -80,23 +77,6 @@ class ChainState:
     def is_link_number_missing(self, link_number: int) -> bool:
         """Return whether a link is in one of the gaps."""
         return any(gap.first <= link_number <= gap.last for gap in self.gaps)
-
-
-@dataclass(frozen=True)
-class MissingLinks:
-    """Links that are neither in the tree nor pending, by shard and number, and the number of further ones."""
-
-    links: frozenset[tuple[int, int]] = frozenset()
-    unlisted_count: int = 0
-
-    def intersect(self, later: "MissingLinks") -> "MissingLinks":
-        """Return the links that are still missing later."""
-        return MissingLinks(self.links & later.links, min(self.unlisted_count, later.unlisted_count))
-
-    @property
-    def count(self) -> int:
-        """Return the number of missing links."""
-        return min(len(self.links) + self.unlisted_count, MAX_LINK_NUMBER)
 
 
 @dataclass(frozen=True)
@@ -111,36 +91,20 @@ class Statement:
     shards: Mapping[int, ChainState] = field(default_factory=dict)
 
     @classmethod
-    def create(cls, since_size: int, ends_by_shard: Mapping[int, ChainEnd], pending: Iterable[LinkWithMac]) -> Self:
+    def create(cls, since_size: int, ends_by_shard: Mapping[int, ChainEnd], pending: Collection[LinkWithMac]) -> Self:
         """Return the first statement of a log with entries: everything in its chains is in the tree or pending.
 
         Read the ends before the pending links. Otherwise, entries committed in between would count as being in the
         tree.
         """
-        links = [
-            pending_link
-            for pending_link in pending
-            if pending_link.link.number <= ends_by_shard.get(pending_link.link.shard, ChainEnd()).number
-        ]
-        shards = {
-            shard: ChainState(
-                end.number,
-                truncated_mac_without_key_id(end.mac),
-                tuple(
-                    sorted(
-                        Gap(
-                            link.number,
-                            link.number,
-                            truncated_mac_without_key_id(link.previous),
-                            truncated_mac_without_key_id(mac),
-                        )
-                        for link, mac in links
-                        if link.shard == shard
-                    )
-                ),
+        shards: dict[int, ChainState] = {}
+        for shard, end in ends_by_shard.items():
+            gaps = sorted(
+                Gap(link.number, link.number, _truncate_mac(link.previous), _truncate_mac(mac))
+                for link, mac in pending
+                if link.shard == shard and link.number <= end.number
             )
-            for shard, end in ends_by_shard.items()
-        }
+            shards[shard] = ChainState(end.number, _truncate_mac(end.mac), tuple(gaps))
         return cls(since_size, 0, shards)
 
     def chain_state(self, shard: int) -> ChainState:
@@ -154,37 +118,6 @@ class Statement:
             shards[link.shard], is_lost = shards.get(link.shard, ChainState()).with_link_and_loss_detected(link, mac)
             lost += is_lost
         return _with_excess_gaps_counted_lost(replace(self, lost=lost, shards=shards))
-
-    def list_shards_behind_tree(self, ends_by_shard: Mapping[int, ChainEnd]) -> list[int]:
-        """Return the chains whose items are behind the tree."""
-        return [
-            shard for shard, state in self.shards.items() if ends_by_shard.get(shard, ChainEnd()).number < state.number
-        ]
-
-    def find_missing_links(
-        self, ends: Mapping[int, ChainEnd], pending: AbstractSet[Link], current_ends: Mapping[int, ChainEnd]
-    ) -> MissingLinks:
-        """Return the links that are neither in the tree nor pending.
-
-        Read the ends first, then the pending links, then the statement, so that concurrent commits do not count as
-        missing. `current_ends`: the ends of the chains in `list_shards_behind_tree`, read again. A chain that is still
-        behind the tree has been rolled back.
-        """
-        numbers = {(link.shard, link.number) for link in pending}
-        links, unlisted_count = set[tuple[int, int]](), 0
-        for shard in range(SHARDS):
-            state, end = self.chain_state(shard), ends.get(shard, ChainEnd())
-            rolled_back = (
-                max(0, state.number - current_ends.get(shard, ChainEnd()).number) if end.number < state.number else 0
-            )
-            last_known = state.number if rolled_back else end.number
-            ranges = [range(gap.first, min(gap.last, last_known) + 1) for gap in state.gaps]
-            for each in [*ranges, range(state.number + 1, end.number + 1)]:
-                capacity = max(0, _MAX_LISTED - len(links))
-                links |= {(shard, number) for number in each[:capacity]} - numbers
-                unlisted_count += len(each[capacity:])
-            unlisted_count += rolled_back
-        return MissingLinks(frozenset(links), unlisted_count)
 
     def to_lines(self) -> tuple[str, ...]:
         """Return the lines of the note: `since`, `lost`, then each chain followed by its gaps."""
@@ -210,7 +143,7 @@ class Statement:
         return cls(int(since), int(lost), shards)
 
 
-def truncated_mac_without_key_id(mac: bytes) -> bytes:
+def _truncate_mac(mac: bytes) -> bytes:
     """Return the 16 bytes that represent a MAC in a statement, without the key id."""
     return mac[KEY_ID_BYTES : KEY_ID_BYTES + _TAG_BYTES]
 

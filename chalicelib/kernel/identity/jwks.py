@@ -99,13 +99,11 @@ class IssuerKeys:
     def _refetch_for_unknown_key_id(self, kid: str) -> None:
         fetches_before = self._fetches
         with self._fetching:
+            is_limited = len(self._refetches) >= MAX_REFETCHES and now_ms() < self._refetches[0] + REFETCH_WINDOW_MS
             # Another thread may have fetched the set while this one waited.
-            if fetches_before == self._fetches and not self._has_key(kid) and self._is_within_refetch_limit():
+            if fetches_before == self._fetches and not self._has_key(kid) and not is_limited:
                 self._refetches.append(now_ms())
                 self._try_replace_cached_keys()
-
-    def _is_within_refetch_limit(self) -> bool:
-        return len(self._refetches) < MAX_REFETCHES or now_ms() >= self._refetches[0] + REFETCH_WINDOW_MS
 
     def _has_key(self, kid: str) -> bool:
         return any(key.key_id == kid for key in self._keys)
@@ -134,12 +132,13 @@ def get_issuer_keys(source: str) -> IssuerKeys:
 
 def load_issuer_keys(source: str) -> "tuple[PyJWK, ...]":
     """Return the usable keys of a key set, from its URL or file. Raises one of `KEY_SET_ERRORS`."""
-    return _parse_usable_keys_or_raise(_load_key_set_bytes(source))
-
-
-def _load_key_set_bytes(source: str) -> bytes:
-    scheme = urlsplit(source).scheme
-    return _download(source) if scheme in {"http", "https"} else Path(source).read_bytes()
+    is_url = urlsplit(source).scheme in {"http", "https"}
+    key_set = json.loads(_download(source) if is_url else Path(source).read_bytes())
+    entries = key_set.get("keys") if isinstance(key_set, dict) else None
+    keys = [key for entry in entries if (key := _usable_key(entry))] if isinstance(entries, list) else []
+    if not keys:
+        raise ValueError("the key set contains no public key to verify tokens")
+    return tuple(keys)
 
 
 def _download(url: str) -> bytes:
@@ -152,38 +151,22 @@ def _download(url: str) -> bytes:
     connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = connect(parts.netloc, timeout=TIMEOUT_SECONDS)
     path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
-    download = _Download(connection, path)
-    content = threads.start_thread(download.load_content, name="issuer-keys")
+    sockets: list[socket.socket] = []
+
+    def load() -> bytes:
+        with closing(connection):
+            connection.connect()
+            sockets.append(connection.sock)  # The connection drops its socket when the response ends.
+            return _request_response_body(connection, path)
+
+    content = threads.start_thread(load, name="issuer-keys")
     try:
         return content.result(TIMEOUT_SECONDS)
     except TimeoutError:
-        download.shut_down_connection()
-        raise TimeoutError(f"the key set did not arrive within {TIMEOUT_SECONDS} seconds") from None
-
-
-class _Download:
-    """A request for the key set in a separate thread."""
-
-    def __init__(self, connection: HTTPConnection, path: str) -> None:
-        self._connection = connection
-        self._path = path
-        self._socket: socket.socket | None = None
-
-    def load_content(self) -> bytes:
-        """Return the response body."""
-        try:
-            self._connection.connect()
-            # The connection drops its socket when the response ends.
-            self._socket = self._connection.sock
-            return _request_response_body(self._connection, self._path)
-        finally:
-            self._connection.close()
-
-    def shut_down_connection(self) -> None:
-        """Shut down the connection. Closing it would leave the thread waiting."""
-        if self._socket is not None:
+        for each in sockets:
             with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
+                each.shutdown(socket.SHUT_RDWR)  # Closing the connection would leave the thread waiting.
+        raise TimeoutError(f"the key set did not arrive within {TIMEOUT_SECONDS} seconds") from None
 
 
 def _request_response_body(connection: HTTPConnection, path: str) -> bytes:
@@ -197,15 +180,6 @@ def _request_response_body(connection: HTTPConnection, path: str) -> bytes:
             if len(content) > MAX_KEY_SET_BYTES:
                 raise ValueError(f"the key set is longer than {MAX_KEY_SET_BYTES} bytes")
         return content
-
-
-def _parse_usable_keys_or_raise(content: bytes) -> "tuple[PyJWK, ...]":
-    key_set = json.loads(content)
-    entries = key_set.get("keys") if isinstance(key_set, dict) else None
-    keys = [key for entry in entries if (key := _usable_key(entry))] if isinstance(entries, list) else []
-    if not keys:
-        raise ValueError("the key set contains no public key to verify tokens")
-    return tuple(keys)
 
 
 def _usable_key(entry: object) -> "PyJWK | None":

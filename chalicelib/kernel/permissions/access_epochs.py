@@ -22,10 +22,10 @@ epoch that a request in flight still has to check.
 import hashlib
 import secrets
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.permissions.grants import Credential, Membership
@@ -116,24 +116,13 @@ class Epoch:
 
     def unchanged_epoch_check_write(self) -> Write:
         """Return the condition that the epoch is unchanged, on a random shard."""
-        condition, values = self._unchanged_condition_and_values()
-        key = secrets.choice(self.subject.shard_keys)
-        return Write("ConditionCheck", key, condition=condition, names=["epoch"], values=values or None)
+        return Write("ConditionCheck", secrets.choice(self.subject.shard_keys), **self.unchanged_condition())
 
-    def renewal_writes(self) -> list[Write]:
-        """Return the writes that set a new epoch in all shards, on condition that the present one is unchanged."""
-        condition, values = self._unchanged_condition_and_values()
-        return [
-            Write(
-                "Put", (item["pk"], item["sk"]), item=item, condition=condition, names=["epoch"], values=values or None
-            )
-            for item in _iter_new_shard_items(self.subject)
-        ]
-
-    def _unchanged_condition_and_values(self) -> tuple[str, dict[str, str]]:
+    def unchanged_condition(self) -> dict[str, Any]:
+        """Return the arguments of a write on condition that the epoch is unchanged."""
         if self.value is None:
-            return "attribute_not_exists(#epoch)", {}
-        return "#epoch = :epoch", {"epoch": self.value}
+            return {"condition": "attribute_not_exists(#epoch)", "names": ["epoch"]}
+        return {"condition": "#epoch = :epoch", "names": ["epoch"], "values": {"epoch": self.value}}
 
 
 def epoch_check_and_renewal_writes(
@@ -141,21 +130,17 @@ def epoch_check_and_renewal_writes(
 ) -> list[Write]:
     """Return the checks of epochs, and the writes that set new epochs for subjects whose rights are lowered."""
     subjects = {*lowered}
-    renewals = [
-        epochs[each].renewal_writes() if each in epochs else _unconditional_renewal_writes(each)
-        for each in sorted(subjects)
-    ]
+    renewals = [write for each in sorted(subjects) for write in _renewal_writes(each, epochs.get(each))]
     checks = [epoch.unchanged_epoch_check_write() for subject, epoch in epochs.items() if subject not in subjects]
-    return [*checks, *(write for renewal in renewals for write in renewal)]
+    return [*checks, *renewals]
 
 
-def _unconditional_renewal_writes(subject: EpochSubject) -> list[Write]:
-    return [Write("Put", (item["pk"], item["sk"]), item=item) for item in _iter_new_shard_items(subject)]
-
-
-def _iter_new_shard_items(subject: EpochSubject) -> Iterator[Item]:
+def _renewal_writes(subject: EpochSubject, present: Epoch | None) -> list[Write]:
+    """Return the writes that set a new epoch in all shards. If `present` is given, it must be unchanged."""
     attributes = {"epoch": secrets.token_hex(8), "since": now(), "ttl": _expires_at_seconds()}
-    return ({"pk": pk, "sk": sk, **attributes} for pk, sk in subject.shard_keys)
+    condition = present.unchanged_condition() if present else {}
+    items: list[Item] = [{"pk": pk, "sk": sk, **attributes} for pk, sk in subject.shard_keys]
+    return [Write("Put", (item["pk"], item["sk"]), item=item, **condition) for item in items]
 
 
 def _expires_at_seconds() -> int:
@@ -170,10 +155,8 @@ def epoch_subjects_losing_access(changes: Iterable[tuple[Entity | None, Entity |
         if (subject_id := lowered_subject_id(before, changed)) and (record := before or changed)
     }
     for pk in {subject.pk for subject in subjects}:
-        if (
-            len(subjects_of_organization := {subject for subject in subjects if subject.pk == pk})
-            > MAX_LOWERED_SUBJECTS
-        ):
+        subjects_of_organization = {subject for subject in subjects if subject.pk == pk}
+        if len(subjects_of_organization) > MAX_LOWERED_SUBJECTS:
             subjects = subjects - subjects_of_organization | {EpochSubject(pk, EVERYONE)}
     return subjects
 
@@ -187,18 +170,11 @@ def lowered_subject_id(before: Entity | None, changed: Entity | None) -> str | N
             keeps_role = isinstance(changed, Membership) and Role(changed.role).includes(Role(before.role))
             return None if keeps_role else before.user_id
         case Credential():
-            return (
-                None
-                if isinstance(changed, Credential) and _has_equal_rights_and_no_lost_secret(before, changed)
-                else before.id
-            )
+            keeps_rights = isinstance(changed, Credential) and _has_equal_rights_and_no_lost_secret(before, changed)
+            return None if keeps_rights else before.id
         case Container():
-            return (
-                None
-                if isinstance(changed, Container)
-                and before.visibility_deciding_values == changed.visibility_deciding_values
-                else EVERYONE
-            )
+            deciding_values = changed.visibility_deciding_values if isinstance(changed, Container) else None
+            return None if before.visibility_deciding_values == deciding_values else EVERYONE
     return None
 
 
@@ -213,25 +189,17 @@ def granting_kinds_without_epoch_check(
     new_logs = {
         changed.audit_log_id
         for before, changed in changes
-        if isinstance(changed, Container) and _is_new_organization(before, changed)
+        if before is None and isinstance(changed, Container) and changed.parent_type is None
     }
-    granting_records = [
-        record
+    return {
+        record.kind
         for before, changed in changes
         if (record := changed or before)
         and record.gives_access
         and (before is None or changed is None or before.version != changed.version)
-    ]
-    return {
-        record.kind
-        for record in granting_records
-        if record.audit_log_id not in new_logs
+        and record.audit_log_id not in new_logs
         and EpochSubject(organization_partition(record.audit_log_id), EVERYONE) not in epochs
     }
-
-
-def _is_new_organization(before: Entity | None, changed: Container) -> bool:
-    return before is None and changed.parent_type is None
 
 
 def _has_equal_rights_and_no_lost_secret(before: Credential, changed: Credential) -> bool:
@@ -252,7 +220,7 @@ def mark_epochs_as_closing(subjects: Iterable[EpochSubject]) -> None:
     """
     closing_until = after(now(), seconds=_CLOSING_SECONDS)
     keys = [each.closing_mark_key for each in sorted(subjects)]
-    items = [{"pk": pk, "sk": sk, "until": closing_until, "ttl": _expires_at_seconds()} for pk, sk in keys]
+    items: list[Item] = [{"pk": pk, "sk": sk, "until": closing_until, "ttl": _expires_at_seconds()} for pk, sk in keys]
     with suppress(TransactionCancelled):
-        if keys:
-            table.write_transaction([Write("Put", key, item=item) for key, item in zip(keys, items, strict=True)])
+        if items:
+            table.write_transaction([Write("Put", (item["pk"], item["sk"]), item=item) for item in items])

@@ -43,6 +43,20 @@ class RateLimit:
         """Return the bucket of a principal, organization, network or recipient."""
         return RateLimitBucket(self, (f"Y#{self.name}#{subject_digest(subject)}", "#"))
 
+    def headers(self, remaining: int, reset_after_seconds: int) -> dict[str, str]:
+        """Return the response headers for a bucket of this limit (draft-ietf-httpapi-ratelimit-headers)."""
+        return {
+            "RateLimit": f'"{self.name}";r={remaining};t={reset_after_seconds}',
+            "RateLimit-Policy": f'"{self.name}";q={self.limit};w={self.seconds}',
+        }
+
+    def exceeded_problem(self, reset_after_seconds: int, detail: str = "") -> Problem:
+        """Return 429 with the time of the reset."""
+        times = "once" if self.limit == 1 else f"{self.limit} times"
+        detail = detail or f"This is allowed {times} in {self.seconds} s. Try again in {reset_after_seconds} s."
+        headers = {"Retry-After": str(reset_after_seconds), **self.headers(0, reset_after_seconds)}
+        return Problem("rate_limited", detail, headers=headers)
+
 
 @dataclass(frozen=True)
 class RateLimitBucket:
@@ -65,13 +79,6 @@ class RateLimitBucket:
             raise state.problem
         return state
 
-    def state_or_none_if_exhausted(self, item: Item | None, timestamp: str) -> "RateLimitState | None":
-        """Return the state of the bucket at a time, or None if it is exhausted."""
-        try:
-            return self.state_or_raise_if_exhausted(item, timestamp)
-        except Problem:
-            return None
-
 
 @dataclass(frozen=True)
 class RateLimitState:
@@ -91,21 +98,12 @@ class RateLimitState:
     @property
     def headers(self) -> Mapping[str, str]:
         """Return the response headers, with the current request counted."""
-        rate_limit = self.rate_limit
-        return _rate_limit_headers(
-            rate_limit.name,
-            rate_limit.limit,
-            rate_limit.seconds,
-            rate_limit.limit - self.used - 1,
-            self.reset_after_seconds,
-        )
+        return self.rate_limit.headers(self.rate_limit.limit - self.used - 1, self.reset_after_seconds)
 
     @property
     def problem(self) -> Problem:
         """Return the problem for an exhausted bucket."""
-        return build_rate_limited_problem(
-            self.rate_limit.name, self.rate_limit.limit, self.rate_limit.seconds, self.reset_after_seconds
-        )
+        return self.rate_limit.exceeded_problem(self.reset_after_seconds)
 
     def count_request_write(self) -> Write:
         """Return the write that counts the request, on condition that the bucket is not exhausted by then."""
@@ -146,25 +144,3 @@ def with_joined_rate_limit_headers(headers: Mapping[str, str], state: RateLimitS
     """Return the headers with those of one more bucket. All buckets are members of one list."""
     merged = {name: ", ".join(filter(None, [headers.get(name), value])) for name, value in state.headers.items()}
     return {**headers, **merged}
-
-
-def build_rate_limited_problem(
-    name: str, limit: int, seconds: int, reset_after_seconds: int, detail: str = ""
-) -> Problem:
-    """Return 429 with the time of the reset (draft-ietf-httpapi-ratelimit-headers)."""
-    times = "once" if limit == 1 else f"{limit} times"
-    detail = detail or f"This is allowed {times} in {seconds} s. Try again in {reset_after_seconds} s."
-    headers = {
-        "Retry-After": str(reset_after_seconds),
-        **_rate_limit_headers(name, limit, seconds, 0, reset_after_seconds),
-    }
-    return Problem("rate_limited", detail, headers=headers)
-
-
-def _rate_limit_headers(
-    name: str, limit: int, seconds: int, remaining: int, reset_after_seconds: int
-) -> Mapping[str, str]:
-    return {
-        "RateLimit": f'"{name}";r={remaining};t={reset_after_seconds}',
-        "RateLimit-Policy": f'"{name}";q={limit};w={seconds}',
-    }

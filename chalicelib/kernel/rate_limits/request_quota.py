@@ -15,7 +15,7 @@ from typing import Final
 from chalicelib.kernel.core.clock import now_ms, timestamp
 from chalicelib.kernel.core.logs import add_fields, log_and_ignore_aws_errors
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitState, build_rate_limited_problem, subject_digest
+from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitState, subject_digest
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
 
@@ -93,9 +93,7 @@ def check_rejected_key_rate(secret: str, network: str) -> None:
         if state.used >= rate_limit.limit:
             add_fields(limited="network")
             detail = f"Too many requests were sent with a rejected API key. Try again in {state.reset_after_seconds} s."
-            raise build_rate_limited_problem(
-                rate_limit.name, rate_limit.limit, WINDOW_SECONDS, state.reset_after_seconds, detail
-            )
+            raise rate_limit.exceeded_problem(state.reset_after_seconds, detail)
 
 
 def window_counter_key(name: str, subject_hash: str, end: str) -> ItemKey:
@@ -123,10 +121,8 @@ def _rejected_key_limits(secret: str, network: str) -> list[tuple[RateLimit, str
 
     A secret counts within its network only, because its rightful owner may be in another.
     """
-    by_secret, by_network = (
-        _network_limit_or_none(_REJECTED_KEY, _SHARES_PER_NETWORK),
-        _network_limit_or_none(_REJECTED_KEYS),
-    )
+    by_secret = _network_limit_or_none(_REJECTED_KEY, _SHARES_PER_NETWORK)
+    by_network = _network_limit_or_none(_REJECTED_KEYS)
     return [(by_secret, f"{secret}#{network}"), (by_network, network)] if by_secret and by_network else []
 
 
@@ -168,18 +164,11 @@ class _BatchReservingCounter:
     def count_request_and_return_prior_state(self, rate_limit: RateLimit) -> RateLimitState:
         """Count a request, and return the state of the bucket before it. An exhausted bucket stays unchanged."""
         with self.lock:
-            now_milliseconds = now_ms()
-            self._start_new_window_if_ended(now_milliseconds)
+            now_milliseconds = self._enter_current_window()
             self.seen += 1
             if not self.remaining and self.seen >= BATCH_SIZE and self.used_request_count < rate_limit.limit:
                 self._reserve_batch(rate_limit)
-            state = RateLimitState(
-                rate_limit,
-                self._counter_item_key,
-                timestamp(now_milliseconds),
-                self.used_request_count,
-                timestamp(self.ends_at_ms),
-            )
+            state = self._state_at(now_milliseconds, rate_limit)
             if self.remaining:
                 self.remaining -= 1
             elif state.used < rate_limit.limit:
@@ -189,15 +178,7 @@ class _BatchReservingCounter:
     def state_without_counting(self, rate_limit: RateLimit) -> RateLimitState:
         """Return the state of the bucket as far as this process knows."""
         with self.lock:
-            now_milliseconds = now_ms()
-            self._start_new_window_if_ended(now_milliseconds)
-            return RateLimitState(
-                rate_limit,
-                self._counter_item_key,
-                timestamp(now_milliseconds),
-                self.used_request_count,
-                timestamp(self.ends_at_ms),
-            )
+            return self._state_at(self._enter_current_window(), rate_limit)
 
     def refund(self) -> None:
         """Undo the counting of one request."""
@@ -207,12 +188,19 @@ class _BatchReservingCounter:
             else:
                 self.remaining += 1
 
-    def _start_new_window_if_ended(self, now_milliseconds: int) -> None:
+    def _enter_current_window(self) -> int:
+        """Start a new window if the last one has ended, and return the current time in milliseconds."""
+        now_milliseconds = now_ms()
         # Each subject's windows start at a different second, so that not all reset at once.
         offset = int(self.subject_digest, 16) % _WINDOW_MS
         window_end_ms = now_milliseconds - (now_milliseconds - offset) % _WINDOW_MS + _WINDOW_MS
         if window_end_ms != self.ends_at_ms:
             self.ends_at_ms, self.reserved, self.remaining, self.unreported = window_end_ms, 0, 0, 0
+        return now_milliseconds
+
+    def _state_at(self, now_milliseconds: int, rate_limit: RateLimit) -> RateLimitState:
+        used, resets_at = self.used_request_count, timestamp(self.ends_at_ms)
+        return RateLimitState(rate_limit, self._counter_item_key, timestamp(now_milliseconds), used, resets_at)
 
     def _reserve_batch(self, rate_limit: RateLimit) -> None:
         """Report the unreported requests and reserve a batch, which may be smaller or empty.

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from chalicelib.features.audit.log import tasks
-from chalicelib.features.audit.log.logic import anchors, log_verification
-from chalicelib.kernel.audit_log import ledger, unanchored_heads
+from chalicelib.features.audit.log.logic import anchors, log_verification, unanchored_heads
+from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head
 from chalicelib.kernel.work import queues
 from tests.harness import memory_aws, rfc6962

@@ -45,7 +45,6 @@ def test_the_other_chain_is_extended_next_and_the_present_item_of_the_first_one_
     assert chains.next_link == Link(5, 1, b"")
     chains.use_other_chain()
     assert chains.next_link == Link(3, 9, MAC)
-    chains.advance_in_memory(Link(3, 9, MAC), MAC)
-    chains.use_other_chain()
+    chains.use_other_chain({"number": 9, "mac": MAC})
     chains.use_other_chain(None)
     assert chains.next_link == Link(3, 10, MAC)

@@ -4,11 +4,11 @@ import time
 from itertools import zip_longest
 from typing import Any, Final
 
-from chalicelib.features.audit.log.logic import anchors
+from chalicelib.features.audit.log.logic import anchors, unanchored_heads
 from chalicelib.features.audit.log.logic.anchors import BrokenAnchor
 from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix, find_head_fault
 from chalicelib.features.audit.log.logic.log_verification import WINDOW_ENTRIES, load_extended_prefix_or_fault
-from chalicelib.kernel.audit_log import ledger, unanchored_heads
+from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
 from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.core.problems import Problem

@@ -9,7 +9,7 @@ from pydantic_core import from_json, to_json
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic.event_payloads import build_event_payload
-from chalicelib.kernel.audit_log.entries import EntryItem, body_key
+from chalicelib.kernel.audit_log.entries import body_key, entry_key
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
@@ -34,9 +34,7 @@ class DeliveryEvent:
 
 def load_events_by_id(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
     """Return the events of deliveries of one organization by id, without erased ones."""
-    keys = {
-        EntryItem.make_item_key(log_id=delivery.organization_id, id=delivery.id): delivery for delivery in deliveries
-    }
+    keys = {entry_key(delivery.organization_id, delivery.id): delivery for delivery in deliveries}
     items = table.get_all(keys)
     deliveries_with_items = [(keys[key], item) for key, item in items.items()]
     entries = (
@@ -53,7 +51,7 @@ def load_events_by_id(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent
 
 def event_item_keys(organization_id: str, event_id: str) -> list[ItemKey]:
     """Return the keys of the items that can contain an event: its entry and, if that is long, the entry's body."""
-    return [EntryItem.make_item_key(log_id=organization_id, id=event_id), body_key(organization_id, event_id)]
+    return [entry_key(organization_id, event_id), body_key(organization_id, event_id)]
 
 
 def event_in_items_or_none(delivery: Delivery, items: Mapping[ItemKey, Item]) -> DeliveryEvent | None:

@@ -95,9 +95,10 @@ def mail_limit_states_or_none_if_withheld(
     if EmailSuppression.make_item_key(address_hash=recipient_hash) in items:
         return None
     buckets = recipient_mail_buckets(recipient_hash)
-    states = [bucket.state_or_none_if_exhausted(items.get(bucket.key), timestamp) for bucket in buckets]
-    available = [state for state in states if state]
-    return available if len(available) == len(states) else None
+    try:
+        return [bucket.state_or_raise_if_exhausted(items.get(bucket.key), timestamp) for bucket in buckets]
+    except Problem:
+        return None
 
 
 def is_established_organization(organization: Organization, timestamp: str) -> bool:

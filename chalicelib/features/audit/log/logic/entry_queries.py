@@ -10,8 +10,8 @@ from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, 
 from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.authenticity import is_authentic_pending_item
-from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json
-from chalicelib.kernel.audit_log.ledger import find_contiguous_entry_ids_by_sequence, sequence_index_or_batch_key
+from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json, entry_key
+from chalicelib.kernel.audit_log.ledger import sequence_index_or_batch_key
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Facet, Item, ItemKey, Partition
@@ -20,6 +20,7 @@ from chalicelib.kernel.storage.log_ids import organization_id_from_log
 _FILTERED_PAGE_SIZE: Final = 100
 _MAX_LONG_BODIES: Final = 100
 _BATCH_SIZE: Final = 100
+_MAX_BATCHES: Final = 100
 _INDEX_RETRY_SECONDS: Final = (0.2, 0.5, 1.0)
 """Delays before the retries for an entry that is missing from both the sequence index and the table."""
 
@@ -176,12 +177,10 @@ def _query_sequence_index(log_id: str, after_sequence: int, last_sequence: int) 
 
 def _load_consecutive_from_table(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
     """Return the next consecutive entries, located by the ledger's batches."""
-    ids_by_sequence = find_contiguous_entry_ids_by_sequence(
+    ids_by_sequence = _find_contiguous_entry_ids_by_sequence(
         log_id, after_sequence, min(last_sequence, after_sequence + _BATCH_SIZE)
     )
-    keys = {
-        sequence: EntryItem.make_item_key(log_id=log_id, id=entry_id) for sequence, entry_id in ids_by_sequence.items()
-    }
+    keys = {sequence: entry_key(log_id, entry_id) for sequence, entry_id in ids_by_sequence.items()}
     items = table.get_all(keys.values())
     consecutive: list[Item] = []
     for sequence, key in keys.items():
@@ -189,6 +188,29 @@ def _load_consecutive_from_table(log_id: str, after_sequence: int, last_sequence
             break
         consecutive.append(items[key])
     return consecutive
+
+
+def _find_contiguous_entry_ids_by_sequence(log: str, after_sequence: int, until_sequence: int) -> dict[int, str]:
+    """Return the ids of entries in a range of sequences, by sequence, with one consistent query.
+
+    The ids have no gaps, and may end before `until_sequence`. Entries that were appended before batches existed are not
+    found.
+    """
+    pk, first_key = sequence_index_or_batch_key(log, after_sequence + 1)
+    ids_by_sequence: dict[int, str] = {}
+    for batch in table.query(pk, since=first_key, limit=_MAX_BATCHES).items:
+        ids = batch.get("ids")
+        if not (isinstance(ids, list) and batch["sk"].isdecimal()):
+            break
+        first_sequence = int(batch["sk"]) - len(ids) + 1
+        if first_sequence > after_sequence + len(ids_by_sequence) + 1:
+            break
+        ids_by_sequence |= {
+            sequence: str(entry_id)
+            for sequence, entry_id in enumerate(ids, first_sequence)
+            if after_sequence + len(ids_by_sequence) < sequence <= until_sequence
+        }
+    return ids_by_sequence
 
 
 def _refetch_sequenced_items(items: list[Item]) -> list[Item]:
@@ -248,7 +270,7 @@ def _iter_chunks_by_long_bodies(items: list[Item]) -> Iterator[list[Item]]:
 
 def _load_erased_entry_items_by_id(log_id: str, entry_ids: Iterable[str]) -> dict[str, Item]:
     # The index lags, so it may return an entry from before its erasure.
-    items = table.get_all(EntryItem.make_item_key(log_id=log_id, id=entry_id) for entry_id in entry_ids)
+    items = table.get_all(entry_key(log_id, entry_id) for entry_id in entry_ids)
     return {sk: item for (_, sk), item in items.items() if "erased" in item and "index1sk" in item}
 
 

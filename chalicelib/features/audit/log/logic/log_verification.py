@@ -9,7 +9,8 @@ from chalicelib.features.audit.log.logic import anchors
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.anchors import BrokenAnchor
 from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix, find_head_fault
-from chalicelib.kernel.audit_log.entries import EntryItem
+from chalicelib.features.audit.log.logic.missing_links import MissingLinks, find_missing_links, list_shards_behind_tree
+from chalicelib.kernel.audit_log.entries import entry_key
 from chalicelib.kernel.audit_log.entry_macs import current_and_former_public_keys
 from chalicelib.kernel.audit_log.ledger import (
     BrokenHead,
@@ -21,7 +22,7 @@ from chalicelib.kernel.audit_log.ledger import (
     sequence_index_or_batch_key,
 )
 from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Link, chain_key, chain_keys, links_with_macs
-from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, MissingLinks, Statement
+from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, Statement
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.crypto import checkpoints
@@ -171,7 +172,7 @@ def _count_entries_removed_before_sequencing(log_id: str, statement: Statement, 
 
     A Query may show half of a transaction, so entries that seem to be missing are looked for again.
     """
-    missing = _find_missing_links(log_id, statement, outbox)
+    missing = _load_missing_links(log_id, statement, outbox)
     for seconds in _RECHECK_SECONDS:
         if not missing.count:
             break
@@ -179,7 +180,7 @@ def _count_entries_removed_before_sequencing(log_id: str, statement: Statement, 
         outbox_now = Outbox.read(log_id)
         statement_now = _load_intact_statement_or_none(log_id)
         missing = (
-            missing.intersect(_find_missing_links(log_id, statement_now, outbox_now)) if statement_now else missing
+            missing.intersect(_load_missing_links(log_id, statement_now, outbox_now)) if statement_now else missing
         )
     return statement.lost + missing.count
 
@@ -192,14 +193,14 @@ def _load_intact_statement_or_none(log_id: str) -> Statement | None:
         return None
 
 
-def _find_missing_links(log_id: str, statement: Statement, outbox: Outbox) -> MissingLinks:
+def _load_missing_links(log_id: str, statement: Statement, outbox: Outbox) -> MissingLinks:
     """Return the missing chain links, or none if the outbox was not read completely."""
     if not outbox.complete:
         return MissingLinks()
-    lagging_shards = statement.list_shards_behind_tree(outbox.ends)
+    lagging_shards = list_shards_behind_tree(statement, outbox.ends)
     items = table.get_all(chain_keys(log_id, lagging_shards)) if lagging_shards else {}
     current_ends = {shard: ChainEnd.from_item_or_empty(items.get(chain_key(log_id, shard))) for shard in lagging_shards}
-    return statement.find_missing_links(outbox.ends, _find_pending_links(log_id, statement, outbox), current_ends)
+    return find_missing_links(statement, outbox.ends, _find_pending_links(log_id, statement, outbox), current_ends)
 
 
 def _find_pending_links(log_id: str, statement: Statement, outbox: Outbox) -> set[Link]:
@@ -210,7 +211,7 @@ def _find_pending_links(log_id: str, statement: Statement, outbox: Outbox) -> se
     """
     pointers = {each.link: pointer for pointer in outbox.pointers for each in links_with_macs([pointer])}
     links_to_check = {
-        link: EntryItem.make_item_key(log_id=log_id, id=pointer["sk"])
+        link: entry_key(log_id, pointer["sk"])
         for link, pointer in pointers.items()
         if "duesk" not in pointer or statement.chain_state(link.shard).is_link_number_missing(link.number)
     }

@@ -16,7 +16,7 @@ from chalicelib.features.audit.log.logic.entry_verification import (
     is_valid_at_claimed_sequence,
 )
 from chalicelib.kernel.audit_log import redaction
-from chalicelib.kernel.audit_log.entries import EntryItem
+from chalicelib.kernel.audit_log.entries import EntryItem, entry_key
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import id_range_query_arguments
 from chalicelib.kernel.storage import table
@@ -109,7 +109,7 @@ class LogReader:
 
     def get_entry_or_none(self, entry_id: str) -> EntryContent | None:
         """Return an entry by its id, read from the table."""
-        items = table.get_all([EntryItem.make_item_key(log_id=self.log_id, id=entry_id)])
+        items = table.get_all([entry_key(self.log_id, entry_id)])
         return next(self._authentic_contents([*items.values()]), None)
 
     def is_being_erased(self, entry: EntryContent) -> bool:

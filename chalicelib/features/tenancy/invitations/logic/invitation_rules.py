@@ -19,7 +19,7 @@ from chalicelib.kernel.core.settings import section, settings
 from chalicelib.kernel.crypto import symmetric
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.rate_limits.buckets import RateLimit, build_rate_limited_problem
+from chalicelib.kernel.rate_limits.buckets import RateLimit
 from chalicelib.kernel.storage.entity import ItemKey
 
 ACCEPTANCE_PATH: Final = "/organizations/invitations/acceptance"
@@ -144,13 +144,9 @@ def reject_resend_too_soon(invitation: Invitation, timestamp: str) -> None:
     issued_at = invitation.issued_at or invitation.sent_at or invitation.created_at
     remaining_seconds = MIN_RESEND_INTERVAL_SECONDS - (timestamp_ms(timestamp) - timestamp_ms(issued_at)) // 1000
     if remaining_seconds > 0:
-        raise build_rate_limited_problem(
-            "resend",
-            1,
-            MIN_RESEND_INTERVAL_SECONDS,
-            remaining_seconds,
-            f"It was sent {issued_at}. Send it again in {remaining_seconds} s.",
-        )
+        rate_limit = RateLimit("resend", limit=1, seconds=MIN_RESEND_INTERVAL_SECONDS, per="recipient")
+        detail = f"It was sent {issued_at}. Send it again in {remaining_seconds} s."
+        raise rate_limit.exceeded_problem(remaining_seconds, detail)
 
 
 def _token_digest(token: str) -> str:
