@@ -124,13 +124,7 @@ class Page(PageTarget):
         "published_child_count": "live_count",
         "preview_epoch": "epoch",
     }
-    version_fields = (
-        "version",
-        "child_count",
-        "published_child_count",
-        "tree_version",
-        "published_tree_version",
-    )
+    version_fields = ("version", "child_count", "published_child_count", "tree_version", "published_tree_version")
     computed_fields = frozenset({"blocks", "breadcrumbs", "draft_home_id"})
 
     title: str
