@@ -31,14 +31,10 @@ from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.unique_values import Unique
 
 Item = dict[str, Any]
-
 T = TypeVar("T")
 
 ItemReads = Generator[SizedIterable[ItemKey], Mapping[ItemKey, Item], T]
-"""A computation that yields the keys of items that it needs, gets those that exist, and returns a result of type T.
-
-`perform_reads` runs it.
-"""
+"""A computation that yields keys, gets the items that exist, and returns a result. `perform_reads` runs it."""
 
 RECORD_FIELDS: Final = ("id", "created_at", "updated_at", "version")
 """Fields that every record has."""
