@@ -102,7 +102,7 @@ def _load_memberships_at_cursor_and_organization_ids(
     if requested_organization_id:
         member = table.get(Member.make_item_key(organization_id=requested_organization_id, user_id=user_id))
         return MembershipGroup(position=position), [requested_organization_id] if member else []
-    group = read_membership_group_at_position(user_id, position)
+    group = read_membership_group_at_position(Member.of_user.partition(user_id=user_id, list_name="active"), position)
     return group, [item["organization_id"] for item in group.memberships]
 
 

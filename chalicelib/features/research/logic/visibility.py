@@ -152,7 +152,9 @@ def _group_and_library_ids_of_page(ctx: Context, query: ListQuery) -> tuple[Memb
             PUBLIC_LIBRARY_ID,
             ctx.principal_or_anonymous.credential.organization_id,
         ]
-    group = read_membership_group_at_position(ctx.user.id, position)
+    group = read_membership_group_at_position(
+        Member.of_user.partition(user_id=ctx.user.id, list_name="active"), position
+    )
     first_libraries = [PUBLIC_LIBRARY_ID, ctx.user.id] if group.is_first_group else []
     return group, [*first_libraries, *(item["organization_id"] for item in group.memberships)]
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Partition
 
@@ -58,8 +57,8 @@ class MembershipGroup:
         return {name: key for name, key in (("after", self.after), ("until", self.until)) if key} | position
 
 
-def read_membership_group_at_position(user_id: str, position: Item | None) -> MembershipGroup:
-    """Return the group of a user's memberships at a position of a list, with one query of an index.
+def read_membership_group_at_position(memberships_partition: Partition, position: Item | None) -> MembershipGroup:
+    """Return the group at a position of a list, with one query. `memberships_partition`: the caller's, in an index.
 
     A position contains the end of its group. So if the caller leaves an organization between two pages, the group still
     ends at the same membership. If the caller joins more organizations than fit into the group, its last memberships
@@ -68,7 +67,7 @@ def read_membership_group_at_position(user_id: str, position: Item | None) -> Me
     state = position or {}
     after, until = state.get("after", ""), state.get("until", "")
     result = table.query(
-        Member.of_user.partition(user_id=user_id, list_name="active"),
+        memberships_partition,
         since=table.lower_bound_after(after) if after else None,
         until=until or None,
         limit=MAX_MEMBERSHIPS,
