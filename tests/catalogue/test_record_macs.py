@@ -14,8 +14,8 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage import json_documents, table
 from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.transactions.pending_writes import PendingWrite
 from chalicelib.kernel.transactions.record_macs import mac_state, make_record_mac
+from chalicelib.kernel.transactions.record_writes import PendingWrite
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from local.tools.record_macs import renew_record_macs
 from tests.harness import memory_aws, snapshots

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage.due_keys import make_claimed_due_key
-from chalicelib.kernel.storage.entity import Entity, Item
+from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 from chalicelib.kernel.storage.schema_versions import is_index_attribute
 from chalicelib.kernel.storage.writes import ItemUpdate, Write, put_if_absent_write
 from chalicelib.kernel.transactions.record_macs import mac_after_write, make_record_mac
@@ -26,8 +26,49 @@ class RecordWrite:
     item: Item | None = None
 
 
-def put_record_write(record: Entity, *, is_unconditional: bool) -> RecordWrite:
-    """Return the write of a new record. Raises as `make_record_mac` does."""
+@dataclass
+class PendingWrite:
+    """A change of a record that is declared and not written yet. A record is None before its creation, or when deleted.
+
+    `is_new`: the record after the change is another one, even if it replaces an expired one with the same key.
+    `unchecked_version_fields`: version fields that may have changed since the record was read. `accepts_stored_item`:
+    the record gets a valid MAC and its own index keys and derived items, whatever is stored. `is_claim`: a worker
+    claims the record's task, which stays due since the same time.
+    """
+
+    before: Entity | None
+    after: Entity | None
+    on_conflict: Problem | None = None
+    is_new: bool = False
+    unconditional: bool = False
+    unchecked_version_fields: frozenset[str] = frozenset()
+    was_ended: bool = False
+    accepts_stored_item: bool = False
+    is_claim: bool = False
+
+    @property
+    def has_new_version(self) -> bool:
+        """Return whether the record is created or deleted, or changes its version."""
+        return self.before is None or self.after is None or self.before.version != self.after.version
+
+    def to_record_write(self, *, has_entry: bool) -> RecordWrite:
+        """Return the write of a record that changes. `has_entry`: whether a log entry is committed with it.
+
+        Raises Problem `unavailable` if AWS KMS cannot decrypt the key.
+        """
+        if self.after and self.before:
+            return _update_if_unchanged_write(self, self.before, self.after, has_entry=has_entry)
+        if self.after:
+            return _put_write(self.after, is_unconditional=self.unconditional)
+        assert self.before is not None  # noqa: S101 - a change has at least one of them
+        return RecordWrite(delete_or_check_if_unchanged_write("Delete", self.before))
+
+    def to_empty_write(self, key: ItemKey) -> RecordWrite:
+        """Return a write of the same kind without content, to count writes."""
+        return RecordWrite(Write("Delete" if self.after is None else "Put" if self.before is None else "Update", key))
+
+
+def _put_write(record: Entity, *, is_unconditional: bool) -> RecordWrite:
     item = record.item()
     if not record.mac_exemption:
         item["record_mac"] = make_record_mac(record, item)
@@ -35,41 +76,25 @@ def put_record_write(record: Entity, *, is_unconditional: bool) -> RecordWrite:
     return RecordWrite(write, item)
 
 
-def update_if_unchanged_write(
-    before: Entity,
-    after: Entity,
-    unchecked_version_fields: Container[str],
-    *,
-    has_entry: bool,
-    is_new: bool,
-    accepts_stored_item: bool,
-    is_claim: bool,
-) -> RecordWrite:
-    """Return the write that updates a record. Raises as `mac_after_write` does.
-
-    `unchecked_version_fields`: version fields that may have changed since the record was read. `has_entry`: whether a
-    log entry is committed with it. `is_new`: whether `after` is another record, which replaces one with the same key.
-    `accepts_stored_item`: whether the record gets a valid MAC and its own index keys, whatever is stored.
-    `is_claim`: whether a worker claims the record's task, which stays due since the same time.
-    """
+def _update_if_unchanged_write(change: PendingWrite, before: Entity, after: Entity, *, has_entry: bool) -> RecordWrite:
     stored = before.item() if before.stored_item is None else before.stored_item
     changed, removed = _changed_and_removed_attributes(
-        before, after, _index_keys(stored) if accepts_stored_item else None
+        before, after, _index_keys(stored) if change.accepts_stored_item else None
     )
-    if is_claim and after.scheduled_task:
+    if change.is_claim and after.scheduled_task:
         changed["duesk"] = make_claimed_due_key(after.scheduled_task.at, stored)
     item = {name: value for name, value in stored.items() if name not in removed} | changed
     mac_guard: Mapping[str, Any] = NO_VALUES
     mac = (
         make_record_mac(after, item)
-        if (is_new or accepts_stored_item) and not after.mac_exemption
+        if (change.is_new or change.accepts_stored_item) and not after.mac_exemption
         else mac_after_write(before, after, stored, item, {*changed, *removed}, has_entry=has_entry)
     )
     if mac != before.record_mac:
         # A new MAC covers all fields as they were read, so none of them may have changed since.
         mac_guard = {"record_mac": before.record_mac}
         changed["record_mac"] = item["record_mac"] = mac
-    condition, old_values = _unchanged_condition_and_values(before, unchecked_version_fields, mac_guard)
+    condition, old_values = _unchanged_condition_and_values(before, change.unchecked_version_fields, mac_guard)
     return RecordWrite(ItemUpdate(after.item_key, set=changed, remove=removed).to_write(condition, **old_values), item)
 
 

@@ -18,9 +18,9 @@ from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions import unique_items
-from chalicelib.kernel.transactions.pending_writes import PendingEvent, PendingWrite
 from chalicelib.kernel.transactions.quota_counters import Counts, add_quota_change, counter_write_with_problem
 from chalicelib.kernel.transactions.record_writes import (
+    PendingWrite,
     delete_or_check_if_unchanged_write,
     derived_item_writes,
     merge_delete_put_pairs,
@@ -31,6 +31,20 @@ R = TypeVar("R", bound=Entity)
 
 _MAX_TRIES: Final = 6
 _PAUSE_SECONDS: Final = 0.02
+
+
+@dataclass(frozen=True)
+class PendingEvent:
+    """The event that the log entry of some changes records.
+
+    `type`: None for the first event that the operation or task declares. `before`: the state with which the entry
+    compares the subject, None for the state that was read. `always`: the entry is committed even if nothing changes.
+    """
+
+    subject: Entity
+    type: str | None
+    before: Entity | None
+    always: bool
 
 
 @dataclass
