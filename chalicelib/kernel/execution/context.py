@@ -1,6 +1,7 @@
 """The context of an operation, which its handler receives."""
 
 import json
+import operator
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -216,7 +217,7 @@ class Context:
         ]
         reads: list[Callable[[], Iterable[Item]]] = [partial(table.query_all, pk, prefix) for pk, prefix in ranges]
         reads += [lambda: table.get_all(keys).values()] if keys else []
-        items = [item for batch in table.gather(_call_without_arguments, reads) for item in batch]
+        items = [item for batch in table.gather(operator.call, reads) for item in batch]
         records = sorted((item for item in items if "kind" in item), key=lambda item: str(item["id"]))
         return Records(map(record_from_item, records), keys, {(item["pk"], item["sk"]): item for item in items})
 
@@ -381,7 +382,3 @@ class Context:
         )
         filters = query.model_dump(exclude={"limit", "cursor"}, exclude_none=True)
         return f"{self.operation.id}:{tenant}:{json.dumps([self.request.parameters, filters], sort_keys=True)}"
-
-
-def _call_without_arguments(function: Callable[[], T]) -> T:
-    return function()

@@ -15,7 +15,7 @@ from chalicelib.kernel.core.logs import add_fields, log_and_ignore_aws_errors
 from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.due_keys import claimed_due_since, make_claimed_due_key
-from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
+from chalicelib.kernel.storage.entity import Item, Partition
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate
 from chalicelib.kernel.work import queues
@@ -91,11 +91,12 @@ def enqueue_or_return_claims(claims: Sequence[Claim], notified_logs: set[str]) -
     One message triggers a log for all of its entries. `notified_logs`: the logs that this sweep has triggered already.
     """
     task_claims = [claim for claim in claims if claim.item["task"] != APPEND_TASK]
+    tasks = [(claim.item["task"], (claim.item["pk"], claim.item["sk"])) for claim in task_claims]
     log_claims = {claim.item["log"]: claim for claim in reversed(claims) if claim.item["task"] == APPEND_TASK}
     log_claims = {log: claim for log, claim in log_claims.items() if log not in notified_logs}
     notified_logs.update(log_claims)
     results = [
-        _send_or_return_claims(task_claims, partial(queues.enqueue_batch, [*map(_task_and_key, task_claims)])),
+        _send_or_return_claims(task_claims, partial(queues.enqueue_batch, tasks)),
         _send_or_return_claims([*log_claims.values()], partial(queues.notify_ledger_batch, [*log_claims])),
     ]
     return SendResult(
@@ -118,10 +119,6 @@ def describe_key(item: Item) -> str:
 def _names_its_task(item: Item) -> bool:
     """Return whether an item contains the name of its task and, if entries are to be appended, the log."""
     return isinstance(item.get("task"), str) and (item["task"] != APPEND_TASK or isinstance(item.get("log"), str))
-
-
-def _task_and_key(claim: Claim) -> tuple[str, ItemKey]:
-    return claim.item["task"], (claim.item["pk"], claim.item["sk"])
 
 
 def _send_or_return_claims(claims: Sequence[Claim], send: Callable[[], BatchResult]) -> SendResult:

@@ -100,18 +100,9 @@ def notify_ledger(log: str, deduplication_id: str, tasks: Iterable[tuple[str, It
 
     The worker starts the `tasks` afterwards, so a request sends a single message.
     """
-    if not _may_queue():
-        return
     task_messages = [_build_task_message(task, record) for task, record in tasks]
-    with aws.raise_unavailable_on_aws_outage("queue"):
-        aws.client("sqs").send_message(
-            QueueUrl=settings().events_queue_url,
-            MessageBody=_to_json_with_request_ids_and_turn(
-                {"log": log, "then": task_messages} if task_messages else {"log": log}
-            ),
-            MessageGroupId=log,
-            MessageDeduplicationId=deduplication_id,
-        )
+    message = {"log": log, "then": task_messages} if task_messages else {"log": log}
+    _send(settings().events_queue_url, message, MessageGroupId=log, MessageDeduplicationId=deduplication_id)
 
 
 def enqueue(task: str, record_key: ItemKey) -> None:
@@ -129,14 +120,7 @@ def enqueue_at_if_soon(task: str, record_key: ItemKey, at: str) -> None:
 
 def enqueue_message(message: Message, *, delay_seconds: int = 0) -> None:
     """Queue the message of a task with a delay."""
-    if not _may_queue():
-        return
-    with aws.raise_unavailable_on_aws_outage("queue"):
-        aws.client("sqs").send_message(
-            QueueUrl=settings().jobs_queue_url,
-            MessageBody=_to_json_with_request_ids_and_turn(message),
-            DelaySeconds=delay_seconds,
-        )
+    _send(settings().jobs_queue_url, message, DelaySeconds=delay_seconds)
 
 
 def enqueue_deliveries(messages: Sequence[tuple[str, Message]]) -> None:
@@ -208,12 +192,16 @@ def _send_batch(queue_url: str, entries: Sequence[dict[str, str]]) -> BatchResul
 
 def enqueue_delivery_to_slow_recipient(message: Message) -> None:
     """Queue a delivery to a slow recipient, where it does not delay others."""
-    if not _may_queue():
-        return
-    with aws.raise_unavailable_on_aws_outage("queue"):
-        aws.client("sqs").send_message(
-            QueueUrl=settings().deliveries_slow_queue_url, MessageBody=_to_json_with_request_ids_and_turn(message)
-        )
+    _send(settings().deliveries_slow_queue_url, message)
+
+
+def _send(queue_url: str, message: Message, **options: Any) -> None:
+    """Send a message, unless its chain has ended. `options`: further arguments of SQS SendMessage."""
+    if _may_queue():
+        with aws.raise_unavailable_on_aws_outage("queue"):
+            aws.client("sqs").send_message(
+                QueueUrl=queue_url, MessageBody=_to_json_with_request_ids_and_turn(message), **options
+            )
 
 
 def _build_task_message(task: str, record_key: ItemKey) -> Message:

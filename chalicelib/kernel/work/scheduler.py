@@ -4,7 +4,7 @@ An item is claimed by moving its due time, so concurrent sweeps queue it once. I
 it is queued again. The key of a claimed item states since when it has been due (`kernel/storage/due_keys.py`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,24 +34,16 @@ _MAX_CHECKED_ITEMS: Final = 100
 _MAX_BACKLOG_PAGES: Final = 10
 
 
-@dataclass(frozen=True)
-class _Times:
-    """When a sweep started, and its deadlines, in milliseconds since 1970."""
-
-    started: int
-    last_claim: int
-    last_read: int
-
-
 @dataclass
 class _ShardSweep:
     """The sweep of one shard: notified logs, numbers of tasks, and the largest lags in milliseconds.
 
-    A lag is -1 as long as nothing was read from which it follows. `oldest`: the task that has been due for longest, and
-    the key of its item. `error`: why the sweep stopped early.
+    `started`: when the sweep of all shards started, in milliseconds since 1970. A lag is -1 as long as nothing was read
+    from which it follows. `oldest`: the task that has been due for longest, and the key of its item. `error`: why the
+    sweep stopped early.
     """
 
-    times: _Times
+    started: int
     notified_logs: set[str] = field(default_factory=set)
     enqueued: int = 0
     unsent: int = 0
@@ -63,17 +55,17 @@ class _ShardSweep:
     @property
     def may_claim(self) -> bool:
         """Whether the sweep may claim another task."""
-        return self.error is None and now_ms() < self.times.last_claim
+        return self.error is None and now_ms() < self.started + DEADLINE_SECONDS * 1000
 
     def record_lag_of_item(self, item: Item) -> None:
         """Add a task to the lags. Raises ValueError if the item is invalid."""
-        if (since := overdue_since(item, timestamp(self.times.started))) is None:
+        if (since := overdue_since(item, timestamp(self.started))) is None:
             return
-        lag = self.times.started - timestamp_ms(since)
+        lag = self.started - timestamp_ms(since)
         if lag >= self.due_lag:
             self.due_lag, self.oldest = lag, f"{item.get('task')} {due_items.describe_key(item)}"
         if "leaf" in item:
-            self.ledger_lag = max(self.ledger_lag, self.times.started - timestamp_ms_of_id(item["sk"]))
+            self.ledger_lag = max(self.ledger_lag, self.started - timestamp_ms_of_id(item["sk"]))
 
 
 def enqueue_due_tasks() -> int:
@@ -83,9 +75,7 @@ def enqueue_due_tasks() -> int:
     fails or meets its deadline. There is no DueLag if the index could not be read. Raises Problem `unavailable` if a
     task could not be queued. The next sweep queues it.
     """
-    started = now_ms()
-    times = _Times(started, started + DEADLINE_SECONDS * 1000, started + MEASURING_DEADLINE_SECONDS * 1000)
-    sweeps = table.gather(partial(_sweep_shard, times), range(SCHEDULE_SHARDS))
+    sweeps = table.gather(partial(_sweep_shard, now_ms()), range(SCHEDULE_SHARDS))
     oldest = max(sweeps, key=lambda sweep: sweep.due_lag)
     ledger_lag = max(sweep.ledger_lag for sweep in sweeps)
     if oldest.due_lag >= 0:
@@ -159,27 +149,22 @@ def _has_valid_due_time_and_id(item: Item) -> bool:
         return False
 
 
-def _sweep_shard(times: _Times, shard: int) -> _ShardSweep:
+def _sweep_shard(started: int, shard: int) -> _ShardSweep:
     """Queue the due tasks of a shard in the order of their due times, and measure all overdue tasks."""
-    sweep = _ShardSweep(times)
+    sweep, last_read = _ShardSweep(started), started + MEASURING_DEADLINE_SECONDS * 1000
+    # Tasks that are due come first, and then those that may be claimed.
+    pages = due_items.iter_pages(shard, timestamp(started + MAX_LEASE_SECONDS * 1000))
     try:
-        for items in _iter_due_pages(times, shard):
+        while now_ms() < last_read and (items := next(pages, None)) is not None:
             _enqueue_and_measure(sweep, items)
     except AWS_ERRORS as error:
         sweep.error = sweep.error or error  # `enqueue_due_tasks` raises it.
     return sweep
 
 
-def _iter_due_pages(times: _Times, shard: int) -> Iterator[list[Item]]:
-    """Yield the items of a shard in pages: those that are due, and then those that may be claimed."""
-    pages = due_items.iter_pages(shard, timestamp(times.started + MAX_LEASE_SECONDS * 1000))
-    while now_ms() < times.last_read and (page := next(pages, None)) is not None:
-        yield page
-
-
 def _enqueue_and_measure(sweep: _ShardSweep, items: Sequence[Item]) -> None:
     sweep.due_lag = max(sweep.due_lag, 0)
-    latest_due_key = f"{timestamp(sweep.times.started)}~"
+    latest_due_key = f"{timestamp(sweep.started)}~"
     due_count = sum(item["duesk"] <= latest_due_key for item in items)  # They are sorted.
     overdue = list(items[due_count:])
     for start in range(0, due_count, queues.MAX_BATCH_SIZE):
