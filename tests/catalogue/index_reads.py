@@ -95,7 +95,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.sites.menus.operations.list_navigation_menus in_site": DisplayRead(
         "the names of menus; each menu is read by its id"
     ),
-    "features.tenancy.operations.list_organizations of_user": DecisionRead(
+    "features.tenancy.logic.organization_lists.list_organizations_of_caller of_user": DecisionRead(
         f"{_LAGGING}::test_an_organization_is_not_listed_for_a_removed_member"
     ),
     "features.tenancy.me.logic._query_memberships_and_invitation_pointers of_user": DecisionRead(

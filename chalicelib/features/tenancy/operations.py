@@ -2,6 +2,7 @@
 
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization, require_organization_role
+from chalicelib.features.tenancy.logic.organization_lists import list_organizations_of_caller
 from chalicelib.features.tenancy.models.organizations import (
     OrganizationCreate,
     OrganizationListItem,
@@ -28,16 +29,7 @@ def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[Orga
     Use it after sign-in to let a person choose an organization. With `status` = `pending_deletion`, owners see the
     organizations that they can still restore.
     """
-
-    def organization_to_output(organization: Organization, role: Role | None) -> OrganizationListItem | None:
-        hidden = organization.is_deleted and organization.owner_id != ctx.principal_or_anonymous.id
-        return (
-            None if hidden or organization.status != query.status else OrganizationListItem.of(organization, role=role)
-        )
-
-    return ctx.list_containers_of_caller(
-        Organization, Member.of_user, query, organization_to_output, list_name=query.status
-    )
+    return list_organizations_of_caller(ctx, query)
 
 
 @routes.post("/organizations", access=Caller.USER, scope=None, emits="organization.created")

@@ -9,8 +9,6 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from chalicelib.kernel.authorization.access import Access
-from chalicelib.kernel.authorization.effective_role import caller_membership_view
-from chalicelib.kernel.authorization.memberships import membership_key
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.execution import pagination
@@ -36,7 +34,6 @@ from chalicelib.kernel.work.outbox import Origin
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
-P = TypeVar("P", bound=Container)
 
 
 NO_ITEMS: Final[Mapping[ItemKey, Item]] = {}
@@ -335,45 +332,6 @@ class Context:
         return self.build_page(
             [to_output(entity.from_item(item)) for item in result.items], result.last_evaluated_key, query
         )
-
-    def list_containers_of_caller(
-        self,
-        container_type: type[P],
-        memberships: Collection,
-        query: ListQuery,
-        to_output: Callable[[P, Role | None], T | None],
-        **names: str,
-    ) -> ListPage[T]:
-        """Return a page of the containers that the caller is a member of: one Query and one read.
-
-        For an API key it is the key's organization. `to_output` converts a container and the caller's role in it to the
-        response. Deleted containers are omitted, and those for which `to_output` returns None. The index of memberships
-        lags, so the memberships are also read from the table, and those that have ended are omitted.
-        """
-        position = self.decode_cursor(query)
-        if isinstance(self.principal_or_anonymous, ApiKeyPrincipal):
-            keys, membership_keys, next_position = (
-                [container_type.make_item_key(id=self.principal_or_anonymous.credential.organization_id)],
-                [],
-                None,
-            )
-        else:
-            partition = memberships.partition(**{"user_id": self.principal_or_anonymous.id, **names})
-            result = table.query(partition, after=position, limit=query.limit)
-            keys, next_position = (
-                [container_type.make_item_key(id=item[container_type.parameter]) for item in result.items],
-                result.last_evaluated_key,
-            )
-            membership_keys = [membership_key(key, self.principal_or_anonymous.id) for key in keys]
-        items = table.get_all([*keys, *membership_keys])
-        ended_keys = {key for key, membership in zip(keys, membership_keys, strict=False) if membership not in items}
-        containers = [container_type.from_item(items[key]) for key in keys if key in items and key not in ended_keys]
-        principal = self.principal_or_anonymous
-        outputs = [
-            to_output(each, caller_membership_view([each], principal, items).roles.get(container_type))
-            for each in containers
-        ]
-        return self.build_page([output for output in outputs if output is not None], next_position, query)
 
     def _build_cursor_binding(self, query: CursorQuery) -> str:
         is_public = self.operation.access is Caller.PUBLIC
