@@ -190,13 +190,8 @@ class Entity:
     @classmethod
     def listed_attributes(cls) -> tuple[str, ...]:
         """Return the attributes that a list reads of each item. They suffice for `from_item`."""
-        return (
-            *(cls.stored_name(name) for name in cls.stored_fields if name not in cls.fields_omitted_from_lists),
-            "pk",
-            "sk",
-            "kind",
-            "shape",
-        )
+        listed_fields = (name for name in cls.stored_fields if name not in cls.fields_omitted_from_lists)
+        return (*map(cls.stored_name, listed_fields), "pk", "sk", "kind", "shape")
 
     @property
     def item_key(self) -> ItemKey:
@@ -278,8 +273,7 @@ class Entity:
 
         Raises Problem `unavailable` if the item's schema version is newer than this code.
         """
-        is_current = item.get("shape", 1) == cls.schema_version
-        current = item if is_current else schema_versions.upcast(item, cls.schema_version, cls.upcasters)
+        current = schema_versions.upcast(item, cls.schema_version, cls.upcasters)
         attributes = [(name, cls.stored_name(name)) for name in cls.stored_fields]
         values = {name: current[attribute] for name, attribute in attributes if attribute in current}
         json_fields = cls.json_fields & values.keys()
@@ -294,11 +288,16 @@ class Entity:
 
     @property
     def owned_item_attribute_values(self) -> Item:
-        """Attributes of the item that belong to the record: all of them unless the item has an older schema version."""
-        if self.legacy_item is None:
-            return self.item()
-        upcast = schema_versions.upcast(self.legacy_item, self.schema_version, self.upcasters)
-        return schema_versions.owned_legacy_attribute_values(self.legacy_item, upcast, self.item())
+        """Attributes of the item that belong to the record: all of them unless the item has an older schema version.
+
+        A change of the record replaces them. Other attributes of an older item were added by other code, and stay.
+        """
+        legacy, current = self.legacy_item, self.item()
+        if legacy is None:
+            return current
+        upcast = schema_versions.upcast(legacy, self.schema_version, self.upcasters)
+        is_index = schema_versions.is_index_attribute
+        return {name: legacy[name] for name in legacy if name not in upcast or name in current or is_index(name)}
 
     @classmethod
     def key_of_alias(cls, key: ItemKey, items: Mapping[ItemKey, Item]) -> ItemKey:  # noqa: ARG003 - most have no alias

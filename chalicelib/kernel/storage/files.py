@@ -51,7 +51,12 @@ def complete_upload(bucket: str, key: str, upload_id: str, part_numbers: Collect
     while page["IsTruncated"]:
         after = {"PartNumberMarker": page["NextPartNumberMarker"]} if "NextPartNumberMarker" in page else {}
         page = _call_s3("list_parts", Bucket=bucket, Key=key, UploadId=upload_id, **after)
-        parts += [_completed_part_fields(part) for part in page.get("Parts", []) if part["PartNumber"] in part_numbers]
+        # If parts were uploaded with checksums, S3 requires them again.
+        parts += [
+            {name: part[name] for name in ("PartNumber", "ETag", "ChecksumCRC32") if name in part}
+            for part in page.get("Parts", [])
+            if part["PartNumber"] in part_numbers
+        ]
     if len(parts) < len(part_numbers):
         raise FileNotFound(key)
     _call_s3("complete_multipart_upload", Bucket=bucket, Key=key, UploadId=upload_id, MultipartUpload={"Parts": parts})
@@ -134,11 +139,6 @@ def _list_versions(
     return _VersionsPage(
         page.get("Versions", []), page.get("DeleteMarkers", []), markers if page["IsTruncated"] else {}
     )
-
-
-def _completed_part_fields(part: dict[str, Any]) -> dict[str, Any]:
-    # If parts were uploaded with checksums, S3 requires them again.
-    return {name: part[name] for name in ("PartNumber", "ETag", "ChecksumCRC32") if name in part}
 
 
 def _call_s3(operation_name: str, **arguments: Any) -> Any:

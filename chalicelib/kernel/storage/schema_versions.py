@@ -37,11 +37,6 @@ def is_index_attribute(name: str) -> bool:
     return _INDEX_ATTRIBUTES.fullmatch(name) is not None
 
 
-def _schema_version_of(item: Item) -> int:
-    """Return the schema version of an item, 1 by default."""
-    return int(item.get("shape", 1))
-
-
 def require_complete_upcasters(kind: str, version: int, upcasters: Upcasters) -> None:
     """Raise TypeError unless there is an upcaster from every older version."""
     if {*upcasters} != {*range(1, version)}:
@@ -52,9 +47,10 @@ def require_complete_upcasters(kind: str, version: int, upcasters: Upcasters) ->
 
 def upcast(item: Item, version: int, upcasters: Upcasters) -> Item:
     """Return an item in the current schema. Raises NewerSchemaVersion."""
-    if _schema_version_of(item) > version:
+    stored_version = int(item.get("shape", 1))
+    if stored_version > version:
         raise NewerSchemaVersion
-    for older_version in range(_schema_version_of(item), version):
+    for older_version in range(stored_version, version):
         item = upcasters[older_version](dict(item))
     return item
 
@@ -63,16 +59,3 @@ def attach_stored_item(record: T, item: Item | None) -> T:
     """Return a record with the item that it is stored as, of any schema version."""
     object.__setattr__(record, "stored_item", item)  # It is not a field, so it does not affect equality.
     return record
-
-
-def owned_legacy_attribute_values(legacy_item: Item, upcast_item: Item, current_item: Item) -> Item:
-    """Return the attributes of a legacy item that belong to its record. A change of the record replaces them.
-
-    `upcast_item`: the legacy item in the current schema. `current_item`: the record as it would be stored now. All
-    other attributes were added by other code, and stay.
-    """
-    return {
-        name: value
-        for name, value in legacy_item.items()
-        if name not in upcast_item or name in current_item or is_index_attribute(name)
-    }

@@ -269,12 +269,13 @@ class UnitOfWork:
         try:
             table.write_transaction([write for write, _ in planned])
         except TransactionCancelled as cancelled:
-            if entry and _has_existing_item(cancelled, len(planned) - len(entry)):
+            if entry and cancelled.failed_items.get(len(planned) - len(entry)) is not None:
                 return  # An earlier attempt succeeded, but its response was lost.
             failed_positions = {*cancelled.failed_items}
-            if entry:
+            if entry:  # Its last write extends the chain.
                 failed_positions.discard(len(planned) - 1)
-                self._use_other_chain(cancelled, len(planned) - 1)
+                chain_items = [item for each, item in cancelled.failed_items.items() if each == len(planned) - 1]
+                self._chains_or_raise.use_other_chain(*chain_items)
             if not failed_positions:
                 raise
             if has_idempotency_write and 0 in failed_positions:
@@ -298,13 +299,6 @@ class UnitOfWork:
         if self.chains is None:
             raise ValueError("the chains of the log were not read")
         return self.chains
-
-    def _use_other_chain(self, cancelled: TransactionCancelled, chain_write_position: int) -> None:
-        """Extend another chain in the next attempt. The write of the chain is at a position of the transaction."""
-        failed = cancelled.failed_items
-        self._chains_or_raise.use_other_chain(
-            *([failed[chain_write_position]] if chain_write_position in failed else [])
-        )
 
     def _writes_with_problems_except_extra(
         self, stored: dict[ItemKey, Item] | None = None, *, has_entry: bool = False
@@ -348,7 +342,3 @@ class IdempotencyKeyConflict(Exception):
     """Another request holds the item for the idempotency key."""
 
     item: Item | None
-
-
-def _has_existing_item(cancelled: TransactionCancelled, position: int) -> bool:
-    return cancelled.failed_items.get(position) is not None

@@ -34,15 +34,6 @@ class Origin:
         """Return the origin of changes that a task makes. Raises UnknownTask."""
         return cls({"type": "system", "id": None, "name": None}, task, [*tasks.get_task(task).emits])
 
-    def operation_and_request_context(self) -> dict[str, str | None]:
-        """Return the entry's `context`."""
-        return {
-            "operationId": self.operation_id,
-            "requestId": self.request_id,
-            "ipAddress": self.ip,
-            "userAgent": self.user_agent,
-        }
-
 
 def commit(changes: UnitOfWork, origin: Origin, idempotency_write: Write | None = None) -> None:
     """Commit changes and the log entry of their event in one transaction. Raises as `UnitOfWork.commit` does.
@@ -89,7 +80,12 @@ def _build_log_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Ev
         log=record.audit_log_id,
         actor=origin.actor,
         target={"type": record.kind, "id": record.id, "name": record.audit_log_label},
-        context=origin.operation_and_request_context(),
+        context={
+            "operationId": origin.operation_id,
+            "requestId": origin.request_id,
+            "ipAddress": origin.ip,
+            "userAgent": origin.user_agent,
+        },
         changes=list_field_changes(
             _public_view_with_flattened_items(before), _public_view_with_flattened_items(after), record.untracked_fields
         )
