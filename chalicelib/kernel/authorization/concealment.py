@@ -21,7 +21,7 @@ def perform_skipped_reads(plan: ReadPlan, rule: RequireRole, principal: Principa
     _read_nil_ancestors(rule, plan.target, is_missing=is_missing)
     considers_all_descendants = isinstance(principal, User) and not plan.operation.record_types_by_parameter
     if is_missing and isinstance(rule.policy, RoleInDescendant) and considers_all_descendants:
-        descendants.perform_skipped_reads(plan, rule.policy, principal.id)
+        descendants.read_nil_descendants(plan, rule.policy, principal.id)
 
 
 def _read_nil_ancestors(rule: RequireRole, target: Target, *, is_missing: bool) -> None:

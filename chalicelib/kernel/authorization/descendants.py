@@ -52,7 +52,7 @@ def _find_requested_or_joined_ids(plan: ReadPlan, policy: RoleInDescendant, load
     return sorted({row[parameter] for row in rows if row[container.parameter] == container.id})
 
 
-def perform_skipped_reads(plan: ReadPlan, policy: RoleInDescendant, user_id: str) -> None:
+def read_nil_descendants(plan: ReadPlan, policy: RoleInDescendant, user_id: str) -> None:
     """Read as much as for an existing container, so that *not found* takes equally many reads whatever the reason."""
     if plan.request.query.get(to_camel(policy.container_type.parameter)):
         table.get_all([policy.container_type.make_item_key(id=NIL_UUID)])

@@ -22,8 +22,8 @@ from chalicelib.kernel.storage.entity import ItemKey
 class ReadPlan:
     """The keys of the items to read first. `tenant`: the shared items of the organization that are among them.
 
-    `prefetched`: the types of what the handler receives, with the
-    keys of their items, by its parameter. They are derived from `values`.
+    `prefetched`: for each parameter of the handler that receives a prefetched value, its type and the keys to read,
+    which are derived from `values`.
     """
 
     target: Target

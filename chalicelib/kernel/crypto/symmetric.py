@@ -1,12 +1,13 @@
 """Symmetric cryptography: values that only the service can decrypt, or whose origin it can verify.
 
-Each value is bound to a context, which names its use or its place. It begins with the id of its key (4 bytes), so the
-key stays valid after a rotation for as long as it is listed.
+Each value is bound to a context, which names its use or its place. It contains the id of its key (4 bytes), so it stays
+valid after a rotation for as long as the key is listed.
 
-- Stored secrets are encrypted with AES-256-GCM (NIST SP 800-38D), with a key of DATA_KEY. The key id is followed by a
-  random nonce (12 bytes) and the ciphertext with its tag (16 bytes longer than the plaintext).
-- Values that clients return unchanged have a tag, the beginning (16 bytes) of an HMAC-SHA256 (RFC 2104), with a key of
-  TOKEN_KEY. A token is a payload and its tag in base64url. Tokens are not stored: the key suffices to verify them.
+- Stored secrets are encrypted with AES-256-GCM (NIST SP 800-38D), with a key of DATA_KEY. An encrypted value is the key
+  id, a random nonce (12 bytes) and the ciphertext with its tag (16 bytes longer than the plaintext).
+- Values that clients return unchanged have a tag: the id of a key of TOKEN_KEY and the beginning (16 bytes) of an
+  HMAC-SHA256 (RFC 2104). A token is a payload and its tag in base64url. Tokens are not stored: the key suffices to
+  verify them.
 
 All functions that use a key raise Problem `unavailable` if AWS KMS cannot decrypt it now.
 """

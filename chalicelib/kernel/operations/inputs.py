@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -39,10 +40,10 @@ class RequestInput:
 
     def known_values(self, parameters: Mapping[str, str], user: User | None) -> "KnownValues":
         """Return the values from which operations derive what they prefetch."""
-        try:
-            query = self.query
-        except Problem:
-            query = None
+        query = None
+        if self.operation.prefetched_types_by_parameter:
+            with suppress(Problem):
+                query = self.query
         return KnownValues(self.operation, self.request, parameters, query, user)
 
     def validated_body(self, public_record: Mapping[str, Any] | None) -> Input:
@@ -75,7 +76,7 @@ class KnownValues:
     user: User | None
 
     def body_field_or_none(self, name: str) -> Any:
-        """Return a field of the body, or None if it is not valid. Fields that are not sent have their defaults."""
+        """Return a field of the body as `validation.valid_field_or_none` does, or None without a body."""
         model = self.operation.body_model
         return validation.valid_field_or_none(model, name, self.request) if model else None
 

@@ -30,7 +30,7 @@ class RecordWrite:
 class PendingWrite:
     """A change of a record that is declared and not written yet. A record is None before its creation, or when deleted.
 
-    `is_new`: the record after the change is another one, even if it replaces an expired one with the same key.
+    `is_new`: the change creates a record, even if it replaces an expired one with the same key.
     `unchecked_version_fields`: version fields that may have changed since the record was read. `accepts_stored_item`:
     the record gets a valid MAC and its own index keys and derived items, whatever is stored. `is_claim`: a worker
     claims the record's task, which stays due since the same time.

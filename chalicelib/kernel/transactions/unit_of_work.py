@@ -77,17 +77,20 @@ class UnitOfWork:
         """Change fields of a record with its version, and return the changed record.
 
         Without a difference nothing is written, unless `touch` requests a new version. `accepts_stored_item`: the
-        record gets a valid MAC and its derived items, whatever is stored. The other changes of a record leave an
-        invalid MAC invalid. To update a record twice, pass the result of the first update to the second.
+        record gets a valid MAC and its derived items, whatever is stored, with a given version and time, because the
+        stored ones may be forged. The other changes of a record leave an invalid MAC invalid. To update a record twice,
+        pass the result of the first update to the second.
         """
         write = self._records.setdefault(record.item_key, PendingWrite(record, record))
         if write.after is not record:
             raise ValueError(f"{record.kind} {record.id} was changed based on another state of it")
-        if not touch and all(json_equal(getattr(record, name), value) for name, value in changed.items()):
+        if not (touch or accepts_stored_item) and all(
+            json_equal(getattr(record, name), value) for name, value in changed.items()
+        ):
             return record
-        if write.before is record:
-            updated_at = max(self.now, after(record.updated_at, seconds=0.001))
-            changed = {"updated_at": updated_at, "version": record.version + 1} | changed
+        if write.before is record and not accepts_stored_item:
+            changed["updated_at"] = max(self.now, after(record.updated_at, seconds=0.001))
+            changed["version"] = record.version + 1
         updated = replace(record, **changed)
         former_names = unique_items.former_name_changes(write.before, updated, self.now) if write.before else {}
         write.after = updated = replace(updated, **former_names) if former_names else updated
@@ -142,7 +145,8 @@ class UnitOfWork:
         self.tasks_after_commit.append((task, record.item_key))
 
     def _add_pending_write(self, record: Entity, write: PendingWrite) -> None:
-        if self._is_written(record.item_key):
+        earlier = self._records.get(record.item_key)
+        if earlier and (earlier.before is not earlier.after or earlier.after is not record):
             raise ValueError(f"{record.kind} {record.id} is changed already")
         self._records[record.item_key] = write
 
@@ -206,7 +210,7 @@ class UnitOfWork:
 
     def undeclared_kinds_changed_with_event(self, event: str) -> set[str]:
         """Return the kinds of other records that change with the event, although their rules do not declare it."""
-        subject = self._event and not isinstance(self._event.subject, RecordSet) and self._event.subject.item_key
+        subject = None if isinstance(self.declared_event.subject, RecordSet) else self.declared_event.subject.item_key
         others = [change for key, change in self._records.items() if key != subject]
         records = [record for c in others if c.has_new_version and (record := c.after or c.before)]
         return {each.kind for each in records if not each.log_rules.may_change_with(event)}

@@ -77,6 +77,11 @@ class TestStoredRecords:
         api.post(f"{path}/rotate", caller=organization.owner).expect(200)
         assert find_disagreements(organization.id) == []
 
+    def test_a_record_with_a_forged_time_can_be_accepted(self, organization, api_key_key):
+        alter(api_key_key, updated_at="9999-12-31T23:59:59.999Z")
+        accept_findings(organization.id)
+        assert find_disagreements(organization.id) == []
+
     def test_an_inserted_record_can_be_accepted(self, organization, grace, member_key):
         inserted = Member.make_item_key(organization_id=organization.id, user_id=grace.id)
         item = load_item(member_key)

@@ -240,14 +240,16 @@ class TestChangeDuringAnAttempt:
 
         return attempt
 
-    def test_a_timeout_adds_to_those_that_are_stored_now(self, circuit_after_attempt):
+    def test_concurrent_timeouts_count_as_one(self, circuit_after_attempt):
         circuit = circuit_after_attempt(TIMED_OUT, silences=3, parked_until="2026-01-01T00:00:00.000Z")
-        assert (circuit.state, circuit.consecutive_timeouts) == (CircuitState.OPEN, 4)
+        assert (circuit.state, circuit.consecutive_timeouts) == (CircuitState.OPEN, 1)
 
-    def test_a_response_does_not_change_a_circuit_that_is_closed_now(self, circuit_after_attempt):
-        closed = {"answers": True, "caught_up": True, "parked_until": None}
-        circuit = circuit_after_attempt(WebhookResponse(204, None, "", 1), **closed)
-        assert circuit == Circuit(responsive=True, backlog_drained=True)
+    def test_a_response_starts_the_backlog_although_other_attempts_timed_out(self, circuit_after_attempt):
+        opened = {"answers": False, "caught_up": False, "silences": 3, "parked_until": "2999-01-01T00:00:00.000Z"}
+        circuit = circuit_after_attempt(WebhookResponse(204, None, "", 1), **opened)
+        assert circuit.responsive
+        assert (circuit.consecutive_timeouts, circuit.failing_since) == (0, None)
+        assert circuit.probe_at is None or circuit.probe_at < "2999"
 
 
 class TestHostRateLimit:

@@ -181,7 +181,8 @@ class TestChangeRedirect:
 
     def test_an_ineffective_change_adds_no_entry(self, api, site, organization):
         redirect = create_redirect(api, site, "/a", "/b")
-        for fields in ({}, {"fromPath": "/A/", "origin": "manual", "version": 1}):
+        own_url = f"https://{site.record['host']}/b"
+        for fields in ({}, {"fromPath": "/A/", "origin": "manual", "version": 1}, {"toPath": own_url}):
             assert patch_redirect(api, redirect, **fields).json == redirect.record
         assert patch_redirect(api, redirect, fromPath=None).errors == {"/fromPath": "required"}
         assert len(list_entries(api, organization, targetId=redirect.id)) == 1

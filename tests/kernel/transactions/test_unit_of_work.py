@@ -157,6 +157,7 @@ class TestEvent:
         assert load(parcel) == changed
 
     def test_an_event_without_changes_is_committed_only_if_it_always_is(self, parcel, changes):
+        assert changes.is_empty
         changes.event(changes.update(parcel, weight=parcel.weight))
         assert changes.is_empty
         always = UnitOfWork(now())

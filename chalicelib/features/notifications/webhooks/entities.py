@@ -140,7 +140,7 @@ class Webhook(Subscriber):
         redacted = person.redacted_field_changes({"description": self.description, "url": self.url})
         if "url" not in redacted:
             return redacted
-        return {**redacted, **_ERASED_URL_FIELDS, **self.circuit.probing(None).to_fields()}
+        return {**redacted, **_ERASED_URL_FIELDS, "probe_at": None}
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:

@@ -17,6 +17,7 @@ from chalicelib.features.notifications.webhooks.entities import MAX_ACTIVE_SECRE
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit, webhook_secrets
 from chalicelib.features.notifications.webhooks.logic.webhook_requests import failure_reason
 from chalicelib.features.notifications.webhooks.models import standard_webhooks
+from chalicelib.features.notifications.webhooks.models.circuit import Circuit
 from chalicelib.features.notifications.webhooks.models.schemas import (
     SecretRotation,
     WebhookCreate,
@@ -120,7 +121,7 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
     if is_enabled_now:
         fields["disabled_reason"] = None
     if is_enabled_now or body.url != webhook.url:
-        circuit = circuit.reset(ctx.now if body.enabled else None)
+        circuit = Circuit.reset(ctx.now if body.enabled else None)
     elif webhook.enabled and not body.enabled and not circuit.is_closed:
         circuit = circuit.probing(ctx.now)  # The task then skips the backlog.
     ctx.changes.event(webhook)

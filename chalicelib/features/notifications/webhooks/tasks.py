@@ -229,13 +229,12 @@ def _store_circuit_and_queue_due_probe(
     webhook: Webhook, response: WebhookResponse, next_attempt_at: str | None
 ) -> Webhook:
     """Return the webhook with the state after an attempt that does not disable it."""
-    timestamp = now()
+    fields: dict[str, Any] = webhook.circuit.fields_after_attempt(response, next_attempt_at, now())
 
     def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
-        circuit = current.circuit.after_attempt(response, next_attempt_at, timestamp)
-        if circuit.failing_since != current.failing_since:  # A public field, so this creates a new version.
-            return changes.update(current, **circuit.to_fields())
-        return changes.update_untracked(current, **circuit.to_fields())
+        if fields["failing_since"] != current.failing_since:  # A public field, so this creates a new version.
+            return changes.update(current, **fields)
+        return changes.update_untracked(current, **fields)
 
     updated = delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
     if webhook.circuit.reschedules_probe(response) and updated.probe_at:

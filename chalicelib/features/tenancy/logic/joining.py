@@ -48,10 +48,11 @@ def grant_role_to_path_user(
     """Give the user named by the path a role in a container. A user without a membership there becomes a member."""
     if member:
         ctx.changes.event(member)
-        if member.role != role:
-            reject_ungrantable_role(role, ctx.max_grantable_role)
-        return ctx.changes.update(member, role=role.value)
+        if member.role == role:
+            return member
     reject_ungrantable_role(role, ctx.max_grantable_role)
+    if member:
+        return ctx.changes.update(member, role=role.value)
     nearest = [*ctx.access.subject_membership.memberships.values()][-1]
     new_member = create_membership(
         ctx,

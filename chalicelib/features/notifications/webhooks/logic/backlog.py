@@ -29,5 +29,5 @@ def probe_or_send_backlog_now(webhook: Webhook) -> None:
         return changes.update_untracked(current, **current.circuit.probing(changes.now).to_fields())
 
     changed = delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
-    if changed.probe_at and changed.circuit.has_due_probe(now()):
+    if changed.probe_at and changed.probe_at <= now():
         queues.enqueue_at_if_soon(PROBE_TASK, changed.item_key, changed.probe_at)

@@ -7,7 +7,8 @@
     recovering  the backlog is sent                         closed
     closed      new events are deferred                     recovering
     open        no delivery waits                           half-open
-    any         a user enables the webhook or changes it    open or half-open
+    half-open   a response arrives                          recovering
+    any         it is enabled, or gets another URL          open or half-open
 
 New events are deferred by the rate limit of the host, and by a replay of pending deliveries. In contrast to the circuit
 breaker in `kernel/outbound/circuit_breaker.py`, whose state belongs to one process, this one is stored with each
@@ -124,6 +125,21 @@ class Circuit:
             return recorded.opened(next_attempt_at, now)
         return recorded.recovering(now) if recorded.reschedules_probe(response) else recorded
 
+    def fields_after_attempt(
+        self, response: WebhookResponse, next_attempt_at: str | None, now: str
+    ) -> dict[str, str | bool | int | None]:
+        """Return the fields that an attempt sets, whatever other attempts have stored since the circuit was read.
+
+        So several requests that wait for the same time-out count as one.
+        """
+        circuit = self.after_attempt(response, next_attempt_at, now)
+        names = ["failing_since", "misconfigured_since"]
+        if self.reschedules_probe(response):
+            names += ["responsive", "consecutive_timeouts", "probe_at"]
+        if response.timed_out:
+            names.append("backlog_drained")
+        return {name: getattr(circuit, name) for name in names}
+
     def with_outcome(self, response: WebhookResponse, now: str) -> "Circuit":
         """Return the circuit with the times since when attempts fail, updated by a response.
 
@@ -166,12 +182,13 @@ class Circuit:
         """Return the circuit once no delivery waits any more. It is closed if the webhook responds."""
         return replace(self, backlog_drained=self.responsive, probe_at=None)
 
-    def reset(self, probe_at: str | None) -> "Circuit":
+    @classmethod
+    def reset(cls, probe_at: str | None) -> "Circuit":
         """Return the circuit of a webhook of which nothing is known, as after a user gave it another URL.
 
         It gets only probes until it responds, at `probe_at` or with its next event.
         """
-        return Circuit(probe_at=probe_at)
+        return cls(probe_at=probe_at)
 
     def disabling(self, reason: str) -> "Circuit":
         """Return the circuit of a webhook that gets nothing any more, and is about to be disabled."""

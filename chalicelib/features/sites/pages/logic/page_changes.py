@@ -104,8 +104,7 @@ def update_draft(ctx: Context, trees: SiteTreesUnitOfWork, site: Site, page: Pag
 
 def restore_revision(ctx: Context, site: Site, page: Page, revision: Revision, site_trees: SiteTrees) -> Page:
     """Restore a revision as the draft of a page. The page gets the revision's position unless another page has it."""
-    key = page_tree(site.id, DRAFT_TREE).node_key(page.id)
-    trees = SiteTreesUnitOfWork(ctx.changes, site.id, {**site_trees.items, key: page.draft_position_item})
+    trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
     revision_fields = revision.page_fields
     if (revision.parent_id, revision.slug) != (page.parent_id, page.slug) and not _can_take_position_of(
         trees, page, revision

@@ -83,8 +83,9 @@ def _path_resolver_or_none(
     site_id: str, path: str, prefetched: dict[ItemKey, Item], tree_name: TreeName
 ) -> PagePathResolver | None:
     slugs = slugs_if_page_path(path)
-    reader = TreeReader.from_items(page_tree(site_id, tree_name), prefetched)
-    return None if slugs is None else PagePathResolver(reader, slugs)
+    if slugs is None:
+        return None
+    return PagePathResolver(TreeReader.from_items(page_tree(site_id, tree_name), prefetched), slugs)
 
 
 def locate_page_in_tree_or_none(reader: TreeReader, page_id: str) -> PageLocation | None:

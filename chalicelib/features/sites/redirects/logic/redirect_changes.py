@@ -78,6 +78,8 @@ def change_redirect(
     fields["to_path"] = target_without_own_host(ctx, site, body.to_path)
     stored = redirect if redirect.origin == "manual" else remove_former_page_position(ctx, redirect)
     updated = ctx.changes.update(stored, **{**fields, **_MANUAL_FIELDS})
+    if updated is stored:
+        return redirect  # The target is the stored one, written with the site's own host.
     ctx.changes.event(updated, before=redirect)
     if _routing_values(updated) != _routing_values(stored):
         RedirectChainCheck(ctx, target_items, updated, redirect).reject_loop_now_and_at_commit()
