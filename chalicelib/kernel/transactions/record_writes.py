@@ -38,7 +38,6 @@ class PendingWrite:
 
     before: Entity | None
     after: Entity | None
-    on_conflict: Problem | None = None
     is_new: bool = False
     unconditional: bool = False
     unchecked_version_fields: frozenset[str] = frozenset()
