@@ -178,14 +178,13 @@ def merge_delete_put_pairs(writes: list[tuple[Write, Problem | None]]) -> list[t
     """
     deleted = {write.key: write for write, _ in writes if write.kind == "Delete"}
     transferred = {write.key for write, _ in writes if write.kind == "Put" and write.key in deleted}
-    if not transferred:
-        return writes
-    remaining = [
-        (write, problem) for write, problem in writes if write.kind != "Delete" or write.key not in transferred
-    ]
     return [
-        (replace(deleted[write.key], kind="Put", item=write.item), problem)
-        if write.kind == "Put" and write.key in transferred
-        else (write, problem)
-        for write, problem in remaining
+        (
+            replace(deleted[write.key], kind="Put", item=write.item)
+            if write.kind == "Put" and write.key in transferred
+            else write,
+            problem,
+        )
+        for write, problem in writes
+        if write.kind != "Delete" or write.key not in transferred
     ]
