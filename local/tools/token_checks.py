@@ -12,7 +12,13 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity import api_key_format, jwt
 from chalicelib.kernel.identity.claims import groups_from_claims
-from chalicelib.kernel.identity.jwt import CLAIM_CHECKS, SKEW_SECONDS, User, names_other_issuer, quote_names
+from chalicelib.kernel.identity.jwt import (
+    CLAIM_CHECKS,
+    SKEW_SECONDS,
+    User,
+    describe_unverified_other_issuer,
+    quote_names,
+)
 from chalicelib.kernel.identity.token_claims import TokenClaims, VerifiedClaims
 from chalicelib.kernel.identity.userinfo import Userinfo, UserinfoResponse, request_userinfo
 from local.tools.findings import Finding, Outcome
@@ -134,7 +140,7 @@ def _call(step: str, function: Callable[[], T], unverified_token: str | None = N
     try:
         return function()
     except Problem as problem:
-        is_of_other_issuer = unverified_token is not None and names_other_issuer(unverified_token)
+        is_of_other_issuer = unverified_token is not None and describe_unverified_other_issuer(unverified_token)
         remedy = _REMEDIES["other issuer" if is_of_other_issuer else step]
         raise _Rejected(Finding(step, Outcome.REJECTED, problem.detail, remedy)) from None
 

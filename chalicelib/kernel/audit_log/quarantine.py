@@ -36,8 +36,8 @@ def quarantine_key(log: str, quarantined_id: str) -> ItemKey:
     return f"QUARANTINE#{log}", quarantined_id
 
 
-def quarantine_forged_and_repair_pointers(log: str, pointers: Sequence[Item]) -> int:
-    """Quarantine forged pointers, and their entries if these are forged, too. Return how many were moved.
+def quarantine_forged_and_repair_pointers(log: str, pointers: Sequence[Item]) -> None:
+    """Quarantine forged pointers, and their entries if these are forged, too.
 
     If only the pointer of an authentic entry was altered, it is restored.
     """
@@ -54,7 +54,6 @@ def quarantine_forged_and_repair_pointers(log: str, pointers: Sequence[Item]) ->
         else:
             moved_count += _move_to_quarantine(log, item, "not_authentic", entry=entry)
     _log_quarantined(pointers, moved_count)
-    return moved_count
 
 
 def quarantine_stale(log: str, pointers: Sequence[Item]) -> int:

@@ -31,7 +31,7 @@ AwsError = Problem | ClientError | BotoCoreError
 AWS_ERRORS: Final = (Problem, ClientError, BotoCoreError)
 """The classes of AwsError."""
 
-_THROTTLES: Final = frozenset(
+THROTTLING_CODES: Final = frozenset(
     {
         "ProvisionedThroughputExceededException",
         "ProvisionedThroughputExceeded",
@@ -45,6 +45,8 @@ _THROTTLES: Final = frozenset(
         "TooManyRequestsException",
     }
 )
+"""Codes of errors, and of cancelled transactions, that mean throttling."""
+
 _SERVER_ERRORS: Final = frozenset(
     {
         "InternalFailure",
@@ -170,7 +172,7 @@ def _add_call_to_usage(model: Any, **_: object) -> None:
 
 
 def _add_throttle_to_usage(response: Any, **_: object) -> None:
-    if (usage := _usage.get()) and response and response[1].get("Error", {}).get("Code") in _THROTTLES:
+    if (usage := _usage.get()) and response and response[1].get("Error", {}).get("Code") in THROTTLING_CODES:
         usage.throttles += 1
 
 
@@ -184,15 +186,10 @@ def raise_unavailable_on_aws_outage(service_display_name: str) -> Iterator[None]
         yield
     except ClientError as error:
         code = error.response["Error"]["Code"]
-        if code in _THROTTLES:
+        if code in THROTTLING_CODES:
             raise unavailable(f"The {service_display_name} is busy.") from error
         if code in _SERVER_ERRORS or error.response["ResponseMetadata"].get("HTTPStatusCode", 0) >= 500:  # noqa: PLR2004
             raise unavailable(f"The {service_display_name} did not respond.") from error
         raise
     except (HTTPClientError, AwsConnectionError) as error:
         raise unavailable(f"The {service_display_name} did not respond in time.") from error
-
-
-def is_throttling_code(code: str) -> bool:
-    """Return whether an error or cancellation code means throttling."""
-    return code in _THROTTLES

@@ -47,7 +47,7 @@ def normalize_domain_as_dns(text: str) -> str:
     """
     import idna
 
-    name = _convert_except(_BECOMES_ASCII_IN_LOWER_CASE, _nfc_lower, text)
+    name = _convert_except(_BECOMES_ASCII_IN_LOWER_CASE, lambda part: unicodedata.normalize("NFC", part.lower()), text)
     if name.isascii() and "xn--" not in name:
         return name
     if len(name) > _MAX_DOMAIN_CHARACTERS:
@@ -104,10 +104,6 @@ def _normalize_unambiguous_email(text: str) -> str:
     if not is_unchanged or _CHANGES_AS_CAPITAL.search(local_part):
         raise ValueError(_LOCAL_ADVICE)
     return f"{local_part}@{normalize_domain_as_dns(domain)}"
-
-
-def _nfc_lower(text: str) -> str:
-    return unicodedata.normalize("NFC", text.lower())
 
 
 def _convert_except(unchanged: re.Pattern[str], convert: Callable[[str], str], text: str) -> str:

@@ -2,15 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    collapse_addresses,
-    ip_address,
-    ip_network,
-)
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
 _MAPPED: Final = IPv6Network("::ffff:0:0/96")
@@ -31,16 +23,6 @@ def is_in_networks(address: str, networks: Sequence[str]) -> bool:
     except ValueError:
         return False
     return any(parsed_address in network for network in parsed_networks)
-
-
-def networks_outside(networks: Sequence[str], allowed: Sequence[str]) -> list[str]:
-    """Return the networks that are not completely within the allowed ones. Raises ValueError if one is invalid."""
-    allowed_networks = [parse_ip_network(each) for each in allowed]
-    merged: list[IPv4Network | IPv6Network] = [
-        *collapse_addresses(each for each in allowed_networks if isinstance(each, IPv4Network)),
-        *collapse_addresses(each for each in allowed_networks if isinstance(each, IPv6Network)),
-    ]
-    return [each for each in networks if not any(_contains_network(outer, parse_ip_network(each)) for outer in merged)]
 
 
 def client_network(address: str) -> str:
@@ -75,12 +57,6 @@ def parse_dns_server_endpoints(text: str) -> list[tuple[str, int]]:
     Raises ValueError if an element is neither an address nor an address with a port.
     """
     return [_parse_dns_server_endpoint(server.strip()) for server in text.split(",")] if text else []
-
-
-def _contains_network(outer: IPv4Network | IPv6Network, inner: IPv4Network | IPv6Network) -> bool:
-    if isinstance(outer, IPv4Network):
-        return isinstance(inner, IPv4Network) and inner.subnet_of(outer)
-    return isinstance(inner, IPv6Network) and inner.subnet_of(outer)
 
 
 def _network_syntax_advice(text: str) -> str:

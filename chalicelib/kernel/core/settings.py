@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from email.utils import getaddresses
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Final, Literal, TypeVar, cast
 
 from pydantic import (
@@ -256,7 +256,7 @@ class Settings(SettingsSection):
     @field_validator(*_KEY_SETTINGS)
     @classmethod
     def _require_kms_wrapped_keys_when_deployed(cls, value: str, info: ValidationInfo) -> str:
-        keys = [key.strip() for key in value.split(",")]
+        keys = split_list(value)
         for key in keys:
             if key.startswith(WRAPPED_KEY_PREFIX) and from_base64(key.removeprefix(WRAPPED_KEY_PREFIX)):
                 continue
@@ -268,7 +268,7 @@ class Settings(SettingsSection):
     @field_validator("audit_public_keys")
     @classmethod
     def _require_as_many_public_as_signing_keys(cls, value: str, info: ValidationInfo) -> str:
-        keys = [require_base64_of_32_bytes(key.strip()) for key in value.split(",")]
+        keys = [require_base64_of_32_bytes(key) for key in split_list(value)]
         if len(keys) != len(info.data.get("audit_signing_key", value).split(",")):
             raise ValueError("must be as many as AUDIT_SIGNING_KEY lists, in their order")
         return ",".join(keys)
@@ -324,14 +324,8 @@ class Settings(SettingsSection):
 @lru_cache(maxsize=1)
 def settings_model() -> type[Settings]:
     """Return the model of all settings: those of the kernel and of every feature."""
-    bases: tuple[Any, ...] = (*map(_import_section_class, _sections), Settings)
+    bases: tuple[Any, ...] = (*map(resolve_name, _sections), Settings)
     return cast("type[Settings]", create_model("ServiceSettings", __base__=bases))
-
-
-def _import_section_class(target: str) -> type[SettingsSection]:
-    module, _, class_name = target.partition(":")
-    section: type[SettingsSection] = getattr(import_module(module), class_name)
-    return section
 
 
 @lru_cache(maxsize=1)

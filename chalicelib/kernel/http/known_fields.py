@@ -50,17 +50,13 @@ def _models_at(model: Model, value: Any, location: Sequence[int | str]) -> list[
     """
     models: list[Model] = [model]
     for part in location[:-1]:
-        value = _member_or_none(value, part)
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            value = None
         if isinstance(part, str):
             models = [inner for each in models for inner in _models_of_field(each, part)]
     return [each for each in models if _has_type_of(each, value)]
-
-
-def _member_or_none(value: Any, part: int | str) -> Any:
-    try:
-        return value[part]
-    except (KeyError, IndexError, TypeError):
-        return None
 
 
 def _models_of_field(model: Model, alias: str) -> list[Model]:

@@ -69,10 +69,8 @@ class Request:
         """
         ranges = [each.strip() for each in ascii_lower(self.headers.get("accept", "")).split(",")]
         quality = {each.partition(";")[0].strip(): (quality_of(each), -index) for index, each in enumerate(ranges)}
-        preference, other_preference = (
-            quality.get(media_type),
-            quality.get(other_type, quality.get("*/*", (0.0, -len(ranges)))),
-        )
+        preference = quality.get(media_type)
+        other_preference = quality.get(other_type, quality.get("*/*", (0.0, -len(ranges))))
         return preference is not None and preference[0] > 0 and preference > other_preference
 
     def path_with_changed_query(self, **changed: str) -> str:

@@ -89,7 +89,10 @@ def validate_body(
             return _merge_and_validate_patch(model, raw, public_record or {})
         return model.model_validate_json(raw)
     except ValidationError as error:
-        raise _to_malformed_or_validation_problem(error, model, raw) from None
+        first = error.errors(include_url=False)[0]
+        if first["type"] == "json_invalid":
+            raise _malformed_body_problem(first["msg"].removeprefix("Invalid JSON: ")) from None
+        raise ValidationProblem(_to_field_errors(error, model, from_json(raw))) from None
 
 
 def validate_value(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
@@ -207,19 +210,20 @@ def _json_body_bytes(request: Request, *, accepts_form: bool) -> bytes:
 
 
 def _merge_and_validate_patch(model: type[Patch], raw: bytes, public_record: Mapping[str, Any]) -> Input:
-    patch = _parse_json_object(raw)
+    patch = _parse_json(raw)
+    if not isinstance(patch, dict):
+        raise ValidationProblem([FieldError("", *_ERROR_DETAILS["model_type"])])
     names = public_field_names(model)
-    unknown_fields = {name: value for name, value in patch.items() if name not in names}
     rejected_names = [
-        name for name, value in unknown_fields.items() if not _is_same_as_public_value(name, value, public_record)
+        name
+        for name, value in patch.items()
+        if name not in names and not (name in public_record and json_equal(public_record[name], value))
     ]
     errors = [
         _unknown_field_error(name, public_record, model if number < MAX_ERRORS else None)
         for number, name in enumerate(rejected_names)
     ]
-    current = {name: value for name, value in public_record.items() if name in names}
-    patch_fields = {name: value for name, value in patch.items() if name in names}
-    merged = merge_patch(current, patch_fields)
+    merged = {name: value for name, value in merge_patch(public_record, patch).items() if name in names}
     try:
         validated = model.model_validate_json(json.dumps(merged))
     except ValidationError as error:
@@ -242,22 +246,11 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return merged
 
 
-def _parse_json_object(raw: bytes) -> dict[str, Any]:
-    patch = _parse_json(raw)
-    if not isinstance(patch, dict):
-        raise ValidationProblem([FieldError("", *_ERROR_DETAILS["model_type"])])
-    return patch
-
-
 def _parse_json(raw: bytes) -> Any:
     try:
         return from_json(raw, allow_inf_nan=False)
     except ValueError as error:
         raise _malformed_body_problem(str(error)) from None
-
-
-def _is_same_as_public_value(name: str, value: Any, public_record: Mapping[str, Any]) -> bool:
-    return name in public_record and json_equal(public_record[name], value)
 
 
 def _unknown_field_error(name: str, public_record: Mapping[str, Any], model: type[Patch] | None) -> FieldError:
@@ -279,13 +272,6 @@ def _advice_on_unknown_field(model: type[Input | Query], value: Any, location: S
 
 def _ask_for_nearest(name: str, known_names: Iterable[str]) -> str:
     return ask_whether_meant(f"`{nearest}`" for nearest in find_nearest_names(name, known_names))
-
-
-def _to_malformed_or_validation_problem(error: ValidationError, model: type[Input], raw: bytes) -> Problem:
-    first = error.errors(include_url=False)[0]
-    if first["type"] == "json_invalid":
-        return _malformed_body_problem(first["msg"].removeprefix("Invalid JSON: "))
-    return ValidationProblem(_to_field_errors(error, model, from_json(raw)))
 
 
 def _malformed_body_problem(why: str) -> Problem:

@@ -205,7 +205,11 @@ def _valid_principal_or_raise(
         raise unauthenticated("The API key has expired. Create another one.", "api_key_expired")
     secret_expires_at = record.digests[api_key.digest]
     if secret_expires_at is not None and secret_expires_at <= now():
-        raise unauthenticated(_describe_replaced_secret(secret_expires_at), "api_key_revoked")
+        detail = (
+            f"A rotation of the API key replaced this secret, which stopped working at {secret_expires_at}. Use the"
+            " secret that the rotation returned. If it is lost, rotate the API key again."
+        )
+        raise unauthenticated(detail, "api_key_revoked")
     if record.allowed_ips and not ip_networks.is_in_networks(ip, record.allowed_ips):
         raise Problem("ip_not_allowed", f"This API key cannot be used from {ip}.")
     return ApiKeyPrincipal(record, api_key.record_key)
@@ -214,10 +218,3 @@ def _valid_principal_or_raise(
 def _unknown_api_key() -> Problem:
     detail = "The API key is unknown. Check that it was copied completely, and that it is the latest secret of its key."
     return unauthenticated(detail)
-
-
-def _describe_replaced_secret(ended_at: str) -> str:
-    return (
-        f"A rotation of the API key replaced this secret, which stopped working at {ended_at}. Use the secret that the"
-        " rotation returned. If it is lost, rotate the API key again."
-    )

@@ -144,7 +144,7 @@ def verify_token(token: str) -> User:
     8417), and tokens bound to a key (`cnf`, RFC 7800) are rejected, since no proof of possession is verified.
     """
     require_issuer_settings()
-    claims = verify_signature_and_issuer(token, find_signing_key(token))
+    claims = _verify_signature_and_issuer(token, find_signing_key(token), settings().auth_issuer)
     for check in CLAIM_CHECKS.values():
         check(claims.token)
     return user_from_claims(token, claims)
@@ -152,7 +152,7 @@ def verify_token(token: str) -> User:
 
 def read_verified_claims(token: str) -> TokenClaims:
     """Return the claims of a token that `verify_token` accepted for the current request."""
-    return verify_signature_and_issuer(token, find_signing_key(token)).token
+    return _verify_signature_and_issuer(token, find_signing_key(token), settings().auth_issuer).token
 
 
 def require_issuer_settings() -> None:
@@ -169,19 +169,14 @@ def find_signing_key(token: str) -> "PyJWK":
     key = get_issuer_keys(settings().auth_jwks).find(kid, algorithm)
     if key is None:
         raise unauthenticated(
-            _describe_unverified_other_issuer(token)
+            describe_unverified_other_issuer(token)
             or "The token is not signed with a key of the issuer that fits its algorithm: the key set (AUTH_JWKS) has"
             f" no {algorithm} key with the `kid` of the token."
         )
     return key
 
 
-def names_other_issuer(token: str) -> bool:
-    """Return whether the `iss` of a token, which is not verified, differs from AUTH_ISSUER. Only for messages."""
-    return bool(_describe_unverified_other_issuer(token))
-
-
-def _describe_unverified_other_issuer(token: str) -> str:
+def describe_unverified_other_issuer(token: str) -> str:
     """Return the issuer that a token names if it is not the trusted one, else an empty text.
 
     Nothing in the token is verified, so this only explains to its sender why the token was rejected.
@@ -223,14 +218,12 @@ def parse_key_id_and_algorithm(token: str) -> tuple[str | None, str]:
     return header.get("kid"), header["alg"]
 
 
-def verify_signature_and_issuer(token: str, key: "PyJWK") -> VerifiedClaims:
-    """Return the claims of a token that the issuer signed with a key. Raises Problem `unauthenticated`."""
-    return _verified_claims(token, key, settings().auth_issuer)
-
-
 @lru_cache(_MAX_CACHED_TOKENS)
-def _verified_claims(token: str, key: "PyJWK", issuer: str) -> VerifiedClaims:
-    """Return the signed claims. The result is cached, since it does not change while the key is valid."""
+def _verify_signature_and_issuer(token: str, key: "PyJWK", issuer: str) -> VerifiedClaims:
+    """Return the claims of a token that the issuer signed with a key. Raises Problem `unauthenticated`.
+
+    The result is cached, since it does not change while the key is valid.
+    """
     claims = decode_signed_claims(token, key)
     require_claims_of_issuer(claims, issuer)
     return parse_claims(claims)
@@ -258,7 +251,7 @@ def decode_signed_claims(token: str, key: "PyJWK") -> Mapping[str, Any]:
             },
         )
     except jwt.InvalidSignatureError:
-        raise unauthenticated(_describe_unverified_other_issuer(token) or "The token's signature is invalid.") from None
+        raise unauthenticated(describe_unverified_other_issuer(token) or "The token's signature is invalid.") from None
     except jwt.PyJWTError:
         raise unauthenticated("The token's claims are not valid.") from None
     return claims
@@ -350,20 +343,15 @@ def _register_ed25519() -> None:
 
 def user_from_claims(token: str, claims: VerifiedClaims) -> User:
     """Return the user whom the claims of a token identify."""
-    verified = claims.token
+    verified, subject = claims.token, ascii_lower(claims.token.sub)
     owner = TokenOwner(verified.iss, verified.sub, token, verified.exp, verified.has_openid_scope)
+    is_uuid = re.fullmatch(UUID_PATTERN, subject)
     return User(
-        id=user_id_from_subject(verified.iss, verified.sub),
+        id=subject if is_uuid else str(uuid5(uuid5(NAMESPACE_URL, verified.iss), verified.sub)),
         token_profile=profile_from_claims(claims.all),
         is_operator=is_operator_by_claims(claims.all),
         userinfo=Userinfo(owner) if settings().auth_userinfo else None,
     )
-
-
-def user_id_from_subject(issuer: str, subject: str) -> str:
-    """Return the id of the user whom an issuer calls `subject`."""
-    is_uuid = re.fullmatch(UUID_PATTERN, ascii_lower(subject))
-    return ascii_lower(subject) if is_uuid else str(uuid5(uuid5(NAMESPACE_URL, issuer), subject))
 
 
 def quote_names(names: str) -> str:

@@ -329,7 +329,7 @@ def write_transaction(writes: Sequence[Write]) -> None:
             if error.response["Error"]["Code"] != "TransactionCanceledException":
                 raise
             reasons = error.response["CancellationReasons"]
-            if not any(aws.is_throttling_code(reason["Code"]) for reason in reasons):
+            if not any(reason["Code"] in aws.THROTTLING_CODES for reason in reasons):
                 raise _error_from_cancellation_reasons(reasons, error) from error
             sleep_with_jittered_backoff(attempt)
         else:

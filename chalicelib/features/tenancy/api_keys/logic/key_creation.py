@@ -1,13 +1,14 @@
 """Rules for the creation and rotation of API keys: the bounds of an issuing key, and the grantors of a key."""
 
 from collections.abc import Sequence
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 from typing import Any
 
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.api_keys.models import ApiKeyCreate
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.ip_networks import networks_outside
+from chalicelib.kernel.core.ip_networks import parse_ip_network
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
@@ -43,10 +44,26 @@ def reject_excess_rights(issuer: ApiKey, scopes: list[str], expires_at: str | No
     if issuer.expires_at and (expires_at is None or expires_at > issuer.expires_at):
         detail = f"Your API key expires at {issuer.expires_at}. Keys that it creates cannot expire later."
         raise Problem.create_with_field_error("/expiresAt", "forbidden", detail)
-    if issuer.allowed_ips and (not allowed_ips or networks_outside(allowed_ips, issuer.allowed_ips)):
+    if issuer.allowed_ips and (not allowed_ips or _has_network_outside(allowed_ips, issuer.allowed_ips)):
         networks = ", ".join(issuer.allowed_ips)
         detail = f"Your API key works from {networks}. Keys that it creates cannot work from other networks."
         raise Problem.create_with_field_error("/allowedIps", "forbidden", detail)
+
+
+def _has_network_outside(networks: Sequence[str], allowed: Sequence[str]) -> bool:
+    """Return whether a network is not completely within the allowed ones."""
+    allowed_networks = [parse_ip_network(each) for each in allowed]
+    merged: list[IPv4Network | IPv6Network] = [
+        *collapse_addresses(each for each in allowed_networks if isinstance(each, IPv4Network)),
+        *collapse_addresses(each for each in allowed_networks if isinstance(each, IPv6Network)),
+    ]
+    return not all(any(_contains_network(outer, parse_ip_network(each)) for outer in merged) for each in networks)
+
+
+def _contains_network(outer: IPv4Network | IPv6Network, inner: IPv4Network | IPv6Network) -> bool:
+    if isinstance(outer, IPv4Network):
+        return isinstance(inner, IPv4Network) and inner.subnet_of(outer)
+    return isinstance(inner, IPv6Network) and inner.subnet_of(outer)
 
 
 def mark_issuance_and_merge_grantor_ids(
