@@ -17,7 +17,7 @@ from chalicelib.kernel.transactions.record_macs import (
     MAX_VERSION,
     accepts_unauthenticated_records,
     mac_state,
-    make_renewed_mac,
+    make_record_mac,
 )
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from local.tools.table_scans import iter_scanned_items
@@ -85,6 +85,6 @@ def _try_renew(item: Item) -> bool | None:
     if not (is_valid or accepts_unauthenticated_records()):
         return False
     changes = UnitOfWork(now())
-    changes.update_untracked(record, record_mac=make_renewed_mac(record))
+    changes.update_untracked(record, record_mac=make_record_mac(record, item))
     changes.commit()
     return True

@@ -325,7 +325,8 @@ class Context:
             "attributes": entity.listed_attributes() if entity.fields_omitted_from_lists else (),
         }
         if isinstance(listing, Collection) and listing.shards:
-            result = table.query_merged(listing.shard_partitions(**names), **options)
+            partitions = [listing.partition(**names, shard=shard) for shard in range(listing.shards)]
+            result = table.query_merged(partitions, **options)
         else:
             sk = listing.sk if isinstance(listing, Collection) else entity.sk
             result = table.query(listing.partition(**names), prefix=render_prefix(sk, names), **options)

@@ -26,7 +26,7 @@ def is_within_response_size_limit(response: Response) -> bool:
     """Return whether Lambda accepts a response. The exact size is computed only if it may be too large."""
     if not response.body:
         return True
-    reserved = _RESERVED_BYTES + sum(len(name) + _json_length(value) for name, value in response.headers.items())
+    reserved = _reserved_bytes(response)
     if reserved + len(response.body) * _MAX_BYTES_PER_BYTE <= MAX_ENVELOPE_BYTES:
         return True
     return reserved + _json_length(response.body.decode()) <= MAX_ENVELOPE_BYTES
@@ -34,12 +34,7 @@ def is_within_response_size_limit(response: Response) -> bool:
 
 def count_fitting_items(items: Sequence[bytes], empty_page: Response) -> int:
     """Return how many of the first items of a list fit into one response. `empty_page`: the response without items."""
-    remaining_bytes = (
-        MAX_ENVELOPE_BYTES
-        - _RESERVED_BYTES
-        - sum(_json_length(v) + len(name) for name, v in empty_page.headers.items())
-    )
-    remaining_bytes -= len(empty_page.body) * _MAX_BYTES_PER_BYTE
+    remaining_bytes = MAX_ENVELOPE_BYTES - _reserved_bytes(empty_page) - len(empty_page.body) * _MAX_BYTES_PER_BYTE
     for number, item in enumerate(items):
         remaining_bytes -= _json_length(item.decode())
         if remaining_bytes < 0:
@@ -55,6 +50,10 @@ def response_too_large_problem(operation: Operation) -> Problem:
         advice = operation.alternative or "Use the operations that return parts of it."
     detail = f"The response would exceed the maximum size of {MAX_ENVELOPE_BYTES:,} bytes. {advice}"
     return Problem("limit_exceeded", detail)
+
+
+def _reserved_bytes(response: Response) -> int:
+    return _RESERVED_BYTES + sum(len(name) + _json_length(value) for name, value in response.headers.items())
 
 
 def _json_length(text: str) -> int:

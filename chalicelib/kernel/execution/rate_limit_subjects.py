@@ -62,16 +62,12 @@ class RateLimitUsage:
                 request_quota.count_rejected_key(self.caller.digest, self.network)
         elif problem.code != "rate_limited":
             self.ensure_counted_against_api_key()
-        problem.headers = (
-            with_joined_rate_limit_headers(problem.headers, self.principal_state)
-            if self.principal_state
-            else problem.headers
-        )
+        self.add_rate_limit_headers(problem)
 
-    def add_rate_limit_headers(self, response: Response) -> None:
-        """Add the principal's remaining quota to a response. Stored responses do not contain it."""
+    def add_rate_limit_headers(self, answer: Response | Problem) -> None:
+        """Add the principal's remaining quota to a response or problem. Stored responses do not contain it."""
         if self.principal_state:
-            response.headers = with_joined_rate_limit_headers(response.headers, self.principal_state)
+            answer.headers = with_joined_rate_limit_headers(answer.headers, self.principal_state)
 
 
 def _has_api_key(request: Request) -> bool:

@@ -102,12 +102,7 @@ class RequireRole:
     @property
     def container_or_record_parameter(self) -> str:
         """Path parameter of the container. If the body names it, only the paths of other operations have it."""
-        match self.location:
-            case OfRecord(record_type):
-                return record_type.parameter
-            case ContainerReference.PATH_SLUG:
-                return "slug"
-        return self.container_type.parameter
+        return "slug" if self.location is ContainerReference.PATH_SLUG else self._type_in_path.parameter
 
     @property
     def container_id_body_field(self) -> str:
@@ -117,12 +112,11 @@ class RequireRole:
     @property
     def path_parameter_pattern(self) -> str:
         """Pattern of the path parameter of the container."""
-        match self.location:
-            case OfRecord(record_type):
-                return record_type.parameter_pattern
-            case ContainerReference.PATH_SLUG:
-                return SLUG_PATTERN
-        return self.container_type.parameter_pattern
+        return SLUG_PATTERN if self.location is ContainerReference.PATH_SLUG else self._type_in_path.parameter_pattern
+
+    @property
+    def _type_in_path(self) -> type[Entity]:
+        return self.location.record_type if isinstance(self.location, OfRecord) else self.container_type
 
     @property
     def role_container_type(self) -> type[Container]:

@@ -69,10 +69,6 @@ class Collection:
         """Return the partition of the list with these field values."""
         return Partition(self.pk.format_map(names), self.index)
 
-    def shard_partitions(self, **names: Any) -> list[Partition]:
-        """Return every shard's partition of the list with these field values."""
-        return [self.partition(**names, shard=shard) for shard in range(self.shards)]
-
     def partition_key_or_none(self, field_values: Item) -> str | None:
         """Return the partition key under which an item is listed, or None if the item lacks a field of the template."""
         shard = {"shard": crc32(str(field_values["id"]).encode()) % self.shards} if self.shards else {}

@@ -54,14 +54,6 @@ def mac_after_write(
     return before.record_mac
 
 
-def make_renewed_mac(record: Entity) -> bytes:
-    """Return a MAC of the current key for a record as it is stored, whatever MAC it has.
-
-    Raises as `mac_after_write` does.
-    """
-    return make_record_mac(record, record.item() if record.stored_item is None else record.stored_item)
-
-
 def make_record_mac(record: Entity, item: Item) -> bytes:
     """Return the MAC of a record that is stored as `item`. Raises as `mac_after_write` does."""
     key = _derive_key(keyrings.current_key(KeyPurpose.SEAL_KEY))

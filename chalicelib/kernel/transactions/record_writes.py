@@ -3,9 +3,9 @@
 An update writes only the changed attributes, on condition that the record is unchanged.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import Problem
@@ -14,8 +14,6 @@ from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 from chalicelib.kernel.storage.schema_versions import is_index_attribute
 from chalicelib.kernel.storage.writes import ItemUpdate, Write, put_if_absent_write
 from chalicelib.kernel.transactions.record_macs import mac_after_write, make_record_mac
-
-NO_VALUES: Final[Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,6 @@ class PendingWrite:
 
     before: Entity | None
     after: Entity | None
-    on_conflict: Problem | None = None
     is_new: bool = False
     unconditional: bool = False
     unchecked_version_fields: frozenset[str] = frozenset()
@@ -84,17 +81,17 @@ def _update_if_unchanged_write(change: PendingWrite, before: Entity, after: Enti
     if change.is_claim and after.scheduled_task:
         changed["duesk"] = make_claimed_due_key(after.scheduled_task.at, stored)
     item = {name: value for name, value in stored.items() if name not in removed} | changed
-    mac_guard: Mapping[str, Any] = NO_VALUES
     mac = (
         make_record_mac(after, item)
         if (change.is_new or change.accepts_stored_item) and not after.mac_exemption
         else mac_after_write(before, after, stored, item, {*changed, *removed}, has_entry=has_entry)
     )
-    if mac != before.record_mac:
-        # A new MAC covers all fields as they were read, so none of them may have changed since.
-        mac_guard = {"record_mac": before.record_mac}
+    has_new_mac = mac != before.record_mac
+    if has_new_mac:
         changed["record_mac"] = item["record_mac"] = mac
-    condition, old_values = _unchanged_condition_and_values(before, change.unchecked_version_fields, mac_guard)
+    # A new MAC covers all fields as they were read, so none of them may have changed since.
+    former_mac = {"record_mac": before.record_mac} if has_new_mac else {}
+    condition, old_values = _unchanged_condition_and_values(before, change.unchecked_version_fields, **former_mac)
     return RecordWrite(ItemUpdate(after.item_key, set=changed, remove=removed).to_write(condition, **old_values), item)
 
 
@@ -154,7 +151,7 @@ def _version_value_or_none(record: Entity, name: str) -> Any:
 
 
 def _unchanged_condition_and_values(
-    record: Entity, unchecked_version_fields: Container[str] = (), further_values: Mapping[str, Any] = NO_VALUES
+    record: Entity, unchecked_version_fields: Container[str] = (), **further_values: Any
 ) -> tuple[str, dict[str, Any]]:
     old_values = {**_version_attribute_values(record, unchecked_version_fields), **further_values}
     terms = [
@@ -179,14 +176,13 @@ def merge_delete_put_pairs(writes: list[tuple[Write, Problem | None]]) -> list[t
     """
     deleted = {write.key: write for write, _ in writes if write.kind == "Delete"}
     transferred = {write.key for write, _ in writes if write.kind == "Put" and write.key in deleted}
-    if not transferred:
-        return writes
-    remaining = [
-        (write, problem) for write, problem in writes if write.kind != "Delete" or write.key not in transferred
-    ]
     return [
-        (replace(deleted[write.key], kind="Put", item=write.item), problem)
-        if write.kind == "Put" and write.key in transferred
-        else (write, problem)
-        for write, problem in remaining
+        (
+            replace(deleted[write.key], kind="Put", item=write.item)
+            if write.kind == "Put" and write.key in transferred
+            else write,
+            problem,
+        )
+        for write, problem in writes
+        if write.kind != "Delete" or write.key not in transferred
     ]

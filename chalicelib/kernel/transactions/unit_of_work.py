@@ -65,12 +65,12 @@ class UnitOfWork:
     tasks_after_commit: list[tuple[str, ItemKey]] = field(default_factory=list)
     """Tasks to start after the commit, with the keys of their records."""
 
-    def create(self, record: R, *, on_conflict: Problem | None = None, replaces: R | None = None) -> R:
-        """Create a record. If its key exists, `on_conflict` is raised or, without it, the request is retried.
+    def create(self, record: R, *, replaces: R | None = None) -> R:
+        """Create a record. If its key exists, the request is retried.
 
         `replaces`: an expired record with the same key, which must be unchanged.
         """
-        self._add_pending_write(record, PendingWrite(replaces, record, on_conflict, is_new=True))
+        self._add_pending_write(record, PendingWrite(replaces, record, is_new=True))
         return record
 
     def update(self, record: R, *, touch: bool = False, accepts_stored_item: bool = False, **changed: Any) -> R:
@@ -317,7 +317,7 @@ class UnitOfWork:
             if change.before is change.after:
                 continue
             planned = change.to_record_write(has_entry=has_entry) if stored is not None else change.to_empty_write(key)
-            writes.append((planned.write, change.on_conflict))
+            writes.append((planned.write, None))
             if stored is not None and planned.item is not None:
                 stored[key] = planned.item
             former = None if change.accepts_stored_item else change.before  # Its derived items may be altered, too.

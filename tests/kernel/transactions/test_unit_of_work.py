@@ -54,11 +54,9 @@ class TestCreateAndDelete:
         with pytest.raises(ConcurrentModification), committed_changes() as changes:
             changes.delete(parcel)
 
-    def test_an_existing_key_is_a_conflict_or_the_given_problem(self, parcel):
+    def test_an_existing_key_is_a_conflict(self, parcel):
         with pytest.raises(ConcurrentModification), committed_changes() as changes:
             changes.create(parcel.replace(label="b"))
-        with pytest.raises(Problem, match="already_exists"), committed_changes() as changes:
-            changes.create(parcel.replace(label="b"), on_conflict=Problem("already_exists", "It is there."))
 
     def test_a_record_is_changed_once_in_a_unit_of_work(self, changes):
         record = changes.create(build_parcel("a"))

@@ -2,6 +2,7 @@
 
 from chalicelib.features.platforms.capabilities.entities import Capability, CapabilitySet
 from chalicelib.features.platforms.capabilities.models import CapabilitiesPut, CapabilityCreate, CapabilityOut
+from chalicelib.features.platforms.logic.record_set_replacement import replace_record_set
 from chalicelib.features.platforms.spaces.entities import Space, require_space_role
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
@@ -9,7 +10,6 @@ from chalicelib.kernel.http.models import SmallListQuery
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.transactions.record_set_replacement import replace_record_set
 
 routes = RouteGroup("spaces")
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from chalicelib.features.platforms.entities import Platform, require_platform_role
+from chalicelib.features.platforms.logic.record_set_replacement import replace_record_set
 from chalicelib.features.platforms.modules.entities import ModuleOverride, ModuleOverrideSet, ModuleSet, PlatformModule
 from chalicelib.features.platforms.modules.logic.effective_modules import configured_modules, effective_modules
 from chalicelib.features.platforms.modules.logic.module_changes import similar_id_warnings, states_of_changed_modules
@@ -25,7 +26,6 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container
-from chalicelib.kernel.transactions.record_set_replacement import replace_record_set
 
 routes = RouteGroup("platforms")
 space_routes = RouteGroup("spaces", routes.operations)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from chalicelib.features.platforms.entities import Platform, require_platform_role
+from chalicelib.features.platforms.logic.record_set_replacement import replace_record_set
 from chalicelib.features.platforms.logic.visibility import list_visible_platforms
 from chalicelib.features.platforms.models.schemas import PlatformSummaryListItem
 from chalicelib.features.platforms.project_blocks.entities import ProjectBlock, ProjectBlockSet, sort_by_position
@@ -15,7 +16,6 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container
-from chalicelib.kernel.transactions.record_set_replacement import replace_record_set
 
 routes = RouteGroup("platforms")
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from chalicelib.features.platforms.logic.record_set_replacement import replace_record_set
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import KINDS, Container, Entity
 from chalicelib.kernel.storage.record_sets import RecordSet
-from chalicelib.kernel.transactions.record_set_replacement import replace_record_set
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness.stored_records import committed_changes, load_item, new_id_and_time_fields
 
