@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from chalicelib.kernel.execution import pipeline
+from chalicelib.kernel.execution import attempts
 from tests.harness.faults import Fault, inject_fault
 
 
@@ -17,7 +17,7 @@ def test_it_ends_after_ten_seconds_or_twenty_attempts(
 ):
     pauses = []
     monkeypatch.setattr(
-        pipeline, "sleep_with_jittered_backoff", lambda *_, max_seconds, **__: pauses.append(round(max_seconds, 2))
+        attempts, "sleep_with_jittered_backoff", lambda *_, max_seconds, **__: pauses.append(round(max_seconds, 2))
     )
     monkeypatch.setattr(time, "monotonic", lambda: len(pauses) * seconds_per_pause)
     with inject_fault(Fault.CONFLICT, call_name="dynamodb:TransactWriteItems", times=None):
