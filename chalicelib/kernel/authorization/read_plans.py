@@ -51,18 +51,16 @@ def plan_reads(
     target_keys = _target_keys(operation, target)
     tenant = TenantReads(operation, caller.id)
     values = request_input.known_values(target.parameters, caller if isinstance(caller, User) else None)
-    prefetched = {
-        name: (kind, tuple(kind.derive_keys(values)))
-        for name, kind in operation.prefetched_types_by_parameter.items()
-        if values.query is not None  # An invalid query is rejected later.
-    }
+    companion_keys: list[ItemKey] = []
+    prefetched: dict[str, tuple[type[Prefetched], tuple[ItemKey, ...]]] = {}
+    if values.query is not None:  # An invalid query is rejected later.
+        record_types = operation.record_types_by_parameter.values()
+        companion_keys = [key for kind in record_types for key in kind.companion_keys(values.parameters)]
+        types = operation.prefetched_types_by_parameter
+        prefetched = {name: (kind, tuple(kind.derive_keys(values))) for name, kind in types.items()}
     keys = (
         *target_keys,
-        *(
-            key
-            for kind in operation.record_types_by_parameter.values()
-            for key in kind.companion_keys(values.parameters)
-        ),
+        *companion_keys,
         *(key for _, keys in prefetched.values() for key in keys),
         *api_key_item_keys(caller),
         *extra_keys,

@@ -41,9 +41,8 @@ class RequestInput:
     def known_values(self, parameters: Mapping[str, str], user: User | None) -> "KnownValues":
         """Return the values from which operations derive what they prefetch."""
         query = None
-        if self.operation.prefetched_types_by_parameter:
-            with suppress(Problem):
-                query = self.query
+        with suppress(Problem):
+            query = self.query
         return KnownValues(self.operation, self.request, parameters, query, user)
 
     def validated_body(self, public_record: Mapping[str, Any] | None) -> Input:
