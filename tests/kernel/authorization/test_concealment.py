@@ -13,6 +13,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import Anonymous
 from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.inputs import RequestInput
 from tests.harness.aws_calls import record_calls
 
@@ -31,6 +32,7 @@ def skipped_reads(operation_id, caller=USER, *, is_missing, is_cached=False, que
     values = {name: [value] for name, value in query}
     request = Request(operation.method, operation.path, parameters, values, {}, b"{}", id="", ip="192.0.2.7")
     rule = operation.access
+    assert isinstance(rule, RequireRole)
     if is_cached:
         name = parameters[rule.container_or_record_parameter]
         types = [rule.container_type, *rule.container_type.ancestor_types_nearest_first()]
