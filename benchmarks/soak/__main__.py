@@ -100,6 +100,7 @@ class Soak:
         sample = self._random.sample(requests, min(_MAX_REPLAYS, len(requests)))
         for tenant in self._tenants:
             tenant.replay([one for one in sample if one.tenant_number == tenant.number])
+        checks.wait_until(self._is_settled, _SETTLE_TIMEOUT_SECONDS)  # An export commits an entry when it ends.
         return self._collect_results(versions) | {
             "of": describe_environment(),
             "seed": self._options.seed,
