@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -53,7 +54,7 @@ class Request:
         """Return the user agent, truncated."""
         return self.headers.get("user-agent", "")[:256] or None
 
-    @property
+    @cached_property
     def unvalidated_json_object_or_empty(self) -> Mapping[str, Any]:
         """Return the body before validation, or nothing if it is not a JSON object."""
         try:
