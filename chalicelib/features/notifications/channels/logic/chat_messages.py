@@ -27,9 +27,11 @@ _TEST_SENTENCE: Final = "{actor} sends a test: the messages of {target} arrive h
 _DEFAULT_ACTOR_NAMES: Final = {
     "user": "Somebody",
     "api_key": "An API key",
+    "service_key": "A service key",
     "operator": "An operator",
     "system": "The service",
 }
+_KEY_TITLES: Final = {"api_key": "API key", "service_key": "service key"}
 _BIDI_CONTROLS: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Invisible characters that change the direction of the surrounding text."""
 _ZERO_WIDTH_SPACE: Final = "\u200b"
@@ -189,8 +191,8 @@ def _actor_and_target_names(entry: Mapping[str, Any]) -> tuple[str, str]:
     """Return the names of the actor and of the target."""
     actor, target = entry["actor"], entry["target"]
     name = _clean_name(actor["name"] or "")
-    if actor["type"] == "api_key" and name:
-        name = f"The API key {name}"
+    if name and (title := _KEY_TITLES.get(actor["type"])):
+        name = f"The {title} {name}"
     return name or _DEFAULT_ACTOR_NAMES.get(actor["type"], "Somebody"), _clean_name(target["name"] or "") or "something"
 
 
