@@ -30,7 +30,6 @@ FEATURES: Final = (
     "audit.log",
     "audit.exports",
     "audit.reconciliations",
-    "events.service_keys",
     "privacy.erasures",
     "notifications",
     "notifications.webhooks",
@@ -60,6 +59,7 @@ FEATURES: Final = (
     "admin.migrations",
     "admin.status",
     "admin.chain_tests",
+    "events.service_keys",
 )
 """Packages of `chalicelib.features` with operations or tasks, in the order of the documentation."""
 
