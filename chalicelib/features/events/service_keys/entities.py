@@ -10,6 +10,7 @@ from chalicelib.kernel.storage.log_rules import OUTSIDE_ORGANIZATIONS
 from chalicelib.kernel.storage.quotas import Quota
 
 MAX_LIVE_SERVICE_KEYS: Final = 100
+"""Maximum number of service keys that are neither revoked nor expired."""
 
 
 class ServiceKey(ServiceCredential):

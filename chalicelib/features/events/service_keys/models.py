@@ -16,6 +16,7 @@ MAX_TYPES: Final = 40
 """Maximum number of event types and patterns to which a service key is limited."""
 
 _MAX_TYPE_CHARACTERS: Final = 128
+"""Maximum number of characters of such a type or pattern."""
 _TYPE_PATTERN: Final = r"^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*\.(?:[a-z][a-z0-9_]*|\*)$"
 
 
