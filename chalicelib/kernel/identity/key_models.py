@@ -25,9 +25,9 @@ Network = Annotated[str, AfterValidator(_normalize_network)]
 
 
 class KeyRotation(Input):
-    """How long the former secret continues to work.
+    """How many hours the former secret of a key works after a rotation.
 
-    Use the time to replace the secret in the program's settings; 0 ends it at once.
+    Write the new secret into the settings of the program within this time. With 0, the former secret ends at once.
     """
 
     grace_hours: int = Field(24, ge=0, le=168, examples=[24])

@@ -63,7 +63,7 @@ class ServiceKeyCreate(Input):
     expires_at: Annotated[FutureDateTime, AfterValidator(_require_within_a_year)] | None = Field(
         None,
         description=f"RFC 3339 with an offset. At most, and by default, {MAX_LIFETIME_DAYS} days ahead.",
-        examples=["2026-11-27T09:30:00.000Z"],
+        examples=[None],
     )
     allowed_ips: list[Network] = Field(
         default_factory=list,

@@ -43,8 +43,8 @@ def create_service_key(ctx: Context, body: ServiceKeyCreate) -> ServiceKeyOut:
 def get_service_key(_ctx: Context, service_key: ServiceKey) -> ServiceKeyOut:
     """Get a service key, without its secret.
 
-    `hint` has the last characters of the secret, by which you can recognize a key in a program's settings. `lastUsedAt`
-    may be a minute old.
+    Use it to see the types and networks to which the key is limited, and when it expires. You can recognize its secret
+    in a program's settings by `hint`.
     """
     return ServiceKeyOut.of(service_key)
 
