@@ -16,8 +16,8 @@ from tests.catalogue.examples.registry import (
     read_with_full_access,
     secret_fields_of,
 )
+from tests.catalogue.outcomes import is_public
 from tests.catalogue.tenant_fixture import TenantFixture, put_items
-from tests.catalogue.test_permissions import is_public
 from tests.harness import snapshots
 from tests.harness.api import ApiResponse
 from tests.harness.external_servers import forbid_deliveries

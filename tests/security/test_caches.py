@@ -8,7 +8,7 @@ from typing import Final
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation
-from tests.catalogue.test_permissions import is_public
+from tests.catalogue.outcomes import is_public
 from tests.catalogue.test_responses import is_publicly_cacheable
 from tests.harness.api import ApiResponse
 from tests.harness.conformance import openapi_document
