@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.kernel.operations.access_rules import Caller, RequireRole
 from tests.catalogue.examples.registry import call_operation
-from tests.catalogue.test_permissions import is_public
+from tests.catalogue.outcomes import is_public
 from tests.harness.log_records import capture_log_records
 from tests.harness.organizations import create_api_key, post_api_key
 from tests.harness.parametrize_operations import parametrize_operations

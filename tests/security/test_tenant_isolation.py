@@ -9,8 +9,8 @@ from chalicelib.kernel.permissions.roles import Role
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.example import Example
 from tests.catalogue.examples.registry import call_operation, get_example
+from tests.catalogue.outcomes import is_public
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.catalogue.test_permissions import is_public
 from tests.harness.api import ApiResponse
 from tests.harness.callers import Caller
 from tests.harness.parametrize_operations import (
