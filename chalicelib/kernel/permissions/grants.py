@@ -44,7 +44,7 @@ class Credential(Entity):
     """The type of the actor in log entries."""
     expiry_task: ClassVar[str]
     attribute_names: ClassVar = {"is_live": "live"}
-    version_fields = ("version", "is_live")
+    version_fields: ClassVar[tuple[str, ...]] = ("version", "is_live")
     unauthenticated_fields: ClassVar = {
         "last_used_at": "It is written in the background.",
         "is_live": "It counts the key and follows from its other fields.",
