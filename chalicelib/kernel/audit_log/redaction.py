@@ -18,6 +18,7 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write
 _PURPOSE: Final = b"atrium erased entry\n"
 _UNSIGNED: Final = b"\x00"
 _REMAINING_ATTRIBUTES: Final = ("id", "created_at", "updated_at", "type", "leaf")
+_REMAINING_IF_PRESENT: Final = ("origin",)
 _REMOVED_ATTRIBUTES: Final = (
     "body",
     "actor",
@@ -53,7 +54,8 @@ def is_redacted_entry_intact(log: str, sequence: int, item: Item) -> bool:
     size, signature = item.get("tree_size"), item["erased"]
     if not (isinstance(size, int) and isinstance(signature, bytes)):
         return False
-    remaining = EntryItem(**{name: item[name] for name in _REMAINING_ATTRIBUTES}, log_id=log, erased=signature)
+    names = [*_REMAINING_ATTRIBUTES, *(name for name in _REMAINING_IF_PRESENT if name in item)]
+    remaining = EntryItem(**{name: item[name] for name in names}, log_id=log, erased=signature)
     expected = remaining.item() | ledger.entry_position_attributes(log, sequence, size)
     return expected == item and _has_valid_signature(_redaction_signature_input(log, item), signature)
 
