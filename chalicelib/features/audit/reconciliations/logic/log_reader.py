@@ -37,7 +37,7 @@ UNREADABLE_ERRORS: Final = (LookupError, TypeError, ValueError, AttributeError, 
 
 _MAX_NEWEST_ENTRIES: Final = 10
 _MAX_INDEX_PAGES: Final = 100
-"""Pages of an index that one lookup reads. Further entries about an id are application events, or too many to matter."""
+"""Pages of an index that one lookup reads, so that no number of application events about an id delays it further."""
 
 _PAGE_SIZE: Final = 100
 
