@@ -90,7 +90,8 @@ def build_application_content(sentence, names_of_actor_and_target, reporter, dat
 
 application_contents = st.builds(
     build_application_content,
-    st.none() | st.lists(st.sampled_from(["{actor}", "{target}", "{data.note}", "@", "&"]) | names, max_size=6).map("".join),
+    st.none()
+    | st.lists(st.sampled_from(["{actor}", "{target}", "{data.note}", "@", "&"]) | names, max_size=6).map("".join),
     st.tuples(names, names),
     names,
     st.none() | st.fixed_dictionaries({"note": names | st.integers() | st.lists(names, max_size=2)}),

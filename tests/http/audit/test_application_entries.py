@@ -79,7 +79,15 @@ class TestExports:
         report(actor=None, targets=())
         workers.deliver()
         text = new_log.get("/export", format="csv").text
-        names = ["version", "receivedAt", "actorAsserted", "reportedByType", "reportedById", "reportedByName", "targets"]
+        names = [
+            "version",
+            "receivedAt",
+            "actorAsserted",
+            "reportedByType",
+            "reportedById",
+            "reportedByName",
+            "targets",
+        ]
         assert text.partition("\r\n")[0].endswith(f'"erased",{",".join(map(json.dumps, names))}')
         *built_in, asserted, other = parse_csv(text)
         assert [each[name] for each in built_in for name in names] == [""] * (len(names) * len(built_in))

@@ -42,8 +42,8 @@ class EntryFilters(TimeRange):
     )
     actor_id: LowercaseId | None = Field(
         None,
-        description="Only entries by this actor, as in `actor.id`: the id of a user or an API key or, for an application "
-        "event, the id of the actor that the application named.",
+        description="Only entries by this actor, as in `actor.id`: the id of a user or an API key, or of an actor that "
+        "an application named.",
         examples=[None],
     )
     target_id: LowercaseId | None = Field(
@@ -216,9 +216,7 @@ class AuditEntry(Output):
         examples=[None],
     )
     context: EntryContext | None
-    changes: list[FieldChange] = Field(
-        description="The public fields that changed. Empty for an application event."
-    )
+    changes: list[FieldChange] = Field(description="The public fields that changed. Empty for an application event.")
     data: dict[str, Any] | None = Field(
         description="The public record after the change or, for an application event, what the application sent.",
         examples=[{"name": "Analytical Engines"}],

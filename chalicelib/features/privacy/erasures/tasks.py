@@ -13,6 +13,7 @@ from chalicelib.features.privacy.erasures.logic.named_people import (
     iter_identities_in_mentioning_entries,
     mentions_person,
 )
+from chalicelib.features.privacy.erasures.logic.personal_data import load_personal_values
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.audit_log import ledger, redaction

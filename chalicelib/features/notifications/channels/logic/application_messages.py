@@ -27,7 +27,8 @@ def build_application_text(entry: Mapping[str, Any], declared_sentence: str | No
         text = clean_name(_render(declared_sentence, entry), MAX_TEXT_CHARACTERS + 1)
         if 0 < len(text) <= MAX_TEXT_CHARACTERS:
             return text
-    return f"{_actor_name(entry)} caused the event {entry['type']} about {_target_name(entry)}."
+    about = f" about {_target_name(entry)}" if entry["target"] else ""
+    return f"{_actor_name(entry)} caused the event {entry['type']}{about}."
 
 
 def _render(sentence: str, entry: Mapping[str, Any]) -> str:
