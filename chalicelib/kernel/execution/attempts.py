@@ -80,6 +80,8 @@ def _run_handler_and_commit_once(
         response.headers = with_joined_rate_limit_headers(response.headers, state)
     counted_states = [] if ctx.operation.has_external_effects else states
     commit_and_store_idempotent_response(ctx, response, idempotent_request, counted_states)
+    for state in ctx.effect.volume_states or ():
+        response.headers = with_joined_rate_limit_headers(response.headers, state)
     return response
 
 
