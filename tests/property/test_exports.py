@@ -64,9 +64,8 @@ def entries(draw: st.DrawFn) -> dict[str, Any]:
         reference = {name: draw(names) for name in ("type", "id", "name")}
         actor = {**entry["actor"], "asserted": True} if draw(st.booleans()) else reference
         entry |= {"version": 1, "receivedAt": draw(texts), "actor": actor, "reportedBy": reference}
-        entry |= (
-            {"target": reference, "targets": [reference]} if draw(st.booleans()) else {"target": None, "targets": []}
-        )
+        targets = [reference] * draw(st.integers(0, 2))
+        entry |= {"target": targets[0] if targets else None, "targets": targets}
     elif draw(st.booleans()):
         entry |= {"actor": None, "target": None, "context": None, "changes": [], "data": None, "erased": True}
     sequence = draw(st.none() | st.integers(1, 10**9))

@@ -65,7 +65,7 @@ class NamedActor:
             filters = (content["data"] or {}).get("filters")
             return isinstance(filters, dict) and bool(list_id_filters_naming(filters, [self.id]))
         data = content["data"] or {}
-        list_values = personal_values.get((content["type"], content["version"]), lambda data: [data])
+        list_values = personal_values.get((content["type"], content["version"]), _list_all)
         return self._is_actor_or_target(content) or any(
             self._id_pattern.search(text) for value in list_values(data) for text in _iter_texts(value)
         )
@@ -90,6 +90,10 @@ class NamedActor:
     def _id_pattern(self) -> re.Pattern[str]:
         """The id as a whole word, so that `17` is found in `no. 17`, but not in `170`, `a17` and `17-b`."""
         return re.compile(rf"(?<!\w)(?<!\w-){re.escape(self.id)}(?!\w)(?!-\w)")
+
+
+def _list_all(data: Mapping[str, Any]) -> list[Any]:
+    return [data]
 
 
 def _iter_texts(value: Any) -> Iterator[str]:
