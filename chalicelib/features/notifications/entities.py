@@ -92,15 +92,18 @@ class Delivery(Entity):
         event_type: str,
         organization_id: str,
         sequence: int,
-        occurred_at: str,
+        received_at: str,
         now: str,
         attempt_at: str | None,
     ) -> Self:
-        """Return a new delivery that is attempted at a time, or skipped without one."""
+        """Return a new delivery that is attempted at a time, or skipped without one.
+
+        `received_at`: the time in the id of the event, by which deliveries are listed and replayed.
+        """
         subscriber_fields: dict[str, Any] = {cls.subscriber_field: subscriber_id}
         return cls(
             id=event_id,
-            created_at=occurred_at,
+            created_at=received_at,
             updated_at=now,
             organization_id=organization_id,
             event_type=event_type,

@@ -10,6 +10,7 @@ from typing import Any
 
 from chalicelib.kernel.audit_log.entries import RECEIVED_AT, LogEvent, canonical_json
 from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.log_ids import organization_id_from_log
 
 Reference = Mapping[str, str | None]
@@ -99,3 +100,13 @@ def receive_events(reports: Sequence[ReportedEvent], receipt: Receipt) -> list[A
     """Return reported events with new ids, which have the order of the reports."""
     new_ids = sorted(new_id(receipt.received_at) for _ in reports)
     return [ApplicationEvent(identifier, report, receipt) for identifier, report in zip(new_ids, reports, strict=True)]
+
+
+def is_application_event(content: Mapping[str, Any]) -> bool:
+    """Return whether an entry, given as its JSON object, is that of an application event."""
+    return RECEIVED_AT in content
+
+
+def is_application_entry_item(item: Item) -> bool:
+    """Return whether a stored entry is that of an application event, also if it was erased."""
+    return item.get("origin") == "application"

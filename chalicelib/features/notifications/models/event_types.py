@@ -371,14 +371,21 @@ _AREA_BY_PREFIX: Final = {
     "page": "sites",
     "lead": "leads",
     "mail": "mail",
+    "system": "system",
 }
-"""The area of event types by their prefix. The longest prefix wins. No key has a scope of `leads` or `mail`."""
+"""The area of built-in event types by their prefix. The longest prefix wins.
+
+No key has a scope of `leads`, `mail` or `system`.
+"""
+
+_APPLICATION_EVENTS_AREA: Final = "events"
 
 
 def scope_area_of(event_type: str) -> str:
     """Return the area of an event type, whose read scope is needed to receive the event."""
     parts = event_type.split(".")
-    return next(_AREA_BY_PREFIX[".".join(parts[:end])] for end in (2, 1) if ".".join(parts[:end]) in _AREA_BY_PREFIX)
+    prefixes = (".".join(parts[:end]) for end in (2, 1))
+    return next((_AREA_BY_PREFIX[each] for each in prefixes if each in _AREA_BY_PREFIX), _APPLICATION_EVENTS_AREA)
 
 
 def is_in_scope_areas(event_type: str, areas: Container[str] | None) -> bool:
