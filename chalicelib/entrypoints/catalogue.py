@@ -30,6 +30,7 @@ FEATURES: Final = (
     "audit.log",
     "audit.exports",
     "audit.reconciliations",
+    "audit.proofs",
     "privacy.erasures",
     "notifications",
     "notifications.webhooks",

@@ -1,8 +1,8 @@
 """Storage of the tiles of a Merkle tree in the table: one item for each tile.
 
-An item contains the hashes of a full tile in one attribute, `hashes`, or each hash in an attribute of its own, `n000` to
-`n255`. The second form is extended without reading the item. Anybody with access to the table can alter the items. So
-compare what is computed from them with a signed root.
+An item contains the hashes of a full tile in one attribute, `hashes`, or each hash in an attribute of its own, from
+`n000` to `n255`. The second form is extended without reading the item. Anybody with access to the table can alter the
+items, so compare what is computed from them with a signed root.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -90,9 +90,7 @@ def _hashes_in_item(item: Mapping[str, object]) -> TileHashes:
         return dict(enumerate(_split_hashes(joined)[:TILE_WIDTH]))
     stored = {position: item.get(_attribute_name(position)) for position in range(TILE_WIDTH)}
     return {
-        position: hash_
-        for position, hash_ in stored.items()
-        if isinstance(hash_, bytes) and len(hash_) == HASH_BYTES
+        position: hash_ for position, hash_ in stored.items() if isinstance(hash_, bytes) and len(hash_) == HASH_BYTES
     }
 
 
