@@ -54,7 +54,7 @@ def log_tile_storage(log: str) -> TileStorage:
     return TileStorage(f"A#{log}#H")
 
 
-def leaf_hashes_in_batches(batches: Iterable[Item], begin: int, end: int) -> list[bytes] | None:
+def leaf_hashes_in_batches_or_none(batches: Iterable[Item], begin: int, end: int) -> list[bytes] | None:
     """Return the leaf hashes from index `begin` to before `end` in the batches of a log, or None if some are missing.
 
     Batches of earlier releases contain no hashes.

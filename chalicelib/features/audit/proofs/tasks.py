@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,14 +11,12 @@ from chalicelib.features.audit.proofs.entities import TileBuild
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, head_key
 from chalicelib.kernel.audit_log.tile_storage import log_tile_storage
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.crypto.tree_tiles import TILE_WIDTH, TileId, completed_nodes
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
-from chalicelib.kernel.work import jobs, tasks
+from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
 
 MAX_TILES_PER_STEP: Final = 16
@@ -34,14 +31,11 @@ def build_tiles(message: dict[str, Any]) -> None:
     the entries, each of which is verified. At an entry that was altered, the job stops and tries again later; its log
     record gives the reason, and the metric TilesRefused counts it.
     """
-    log_id = str(message["pk"]).removeprefix("A#").removesuffix("#H")
-    add_fields(tenant=log_id)
-    if tasks.load_record_or_none(TileBuild, message) is None:
-        _create_unless_exists(log_id)
     job, ends_at = jobs.claim(TileBuild, message), jobs.slice_deadline_monotonic()
     if job is None:
         return
-    target = _load_target_tree_or_none(log_id)
+    add_fields(tenant=job.log_id)
+    target = _load_target_tree_or_none(job.log_id)
     while target is not None and job.tree.size < target.size:
         tiles = _load_next_tiles_or_fault(job, target.size)
         if isinstance(tiles, Fault):
@@ -53,13 +47,6 @@ def build_tiles(message: dict[str, Any]) -> None:
             jobs.release(job, size=job.size)
             return
     _finish(job, target)
-
-
-def _create_unless_exists(log_id: str) -> None:
-    changes = UnitOfWork(now())
-    changes.create(TileBuild(**new_id_and_time_fields(changes.now), log_id=log_id, lease_until=changes.now))
-    with suppress(ConcurrentModification):
-        changes.commit()
 
 
 def _load_target_tree_or_none(log_id: str) -> CompactRange | None:

@@ -1,6 +1,7 @@
 """Reads the hashes of a log's tree from its tiles, and computes proofs that are verified against the signed root."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -10,8 +11,10 @@ from typing import Final
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.entry_verification import find_head_fault
 from chalicelib.features.audit.proofs.entities import TileBuild
-from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, load_leaf_hashes_from_batches
+from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, load_leaf_hashes_from_batches_or_none
 from chalicelib.kernel.audit_log.tile_storage import log_tile_storage
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.core.logs import add_fields, add_metrics, log_and_ignore_aws_errors
 from chalicelib.kernel.core.problems import Problem, unavailable
 from chalicelib.kernel.crypto.tree_tiles import (
@@ -24,7 +27,9 @@ from chalicelib.kernel.crypto.tree_tiles import (
     tiles_of_ranges,
 )
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues
 
 BUILD_RETRY_SECONDS: Final = 60
@@ -80,7 +85,7 @@ class SealedTree:
         return hashes.keys() >= {*range(tile.width_in(self.size))}
 
     def _load_open_tile(self) -> dict[TileId, TileHashes]:
-        leaves = load_leaf_hashes_from_batches(self.log_id, self.open_tile.index * TILE_WIDTH, self.size)
+        leaves = load_leaf_hashes_from_batches_or_none(self.log_id, self.open_tile.index * TILE_WIDTH, self.size)
         return {self.open_tile: dict(enumerate(leaves or []))}
 
 
@@ -115,12 +120,22 @@ def load_verified_paths(
     add_fields(tilesIncomplete=tree.log_id)
     if all(tree.is_complete(each, tiles.get(each, {})) for each in needed):
         add_metrics(AlteredTiles=1)
-    with log_and_ignore_aws_errors("tiles"):
-        queues.enqueue(TileBuild.task, TileBuild.make_item_key(log_id=tree.log_id))
+    _start_build_unless_exists(tree.log_id)
     raise unavailable(
         "The hashes of the log's tree are being prepared. If that takes more than an hour, verify the log's integrity.",
         BUILD_RETRY_SECONDS,
     )
+
+
+def _start_build_unless_exists(log_id: str) -> None:
+    """Create the job that builds the tiles of a log. If it exists, it continues by itself."""
+    changes = UnitOfWork(now())
+    job = TileBuild(**new_id_and_time_fields(changes.now), log_id=log_id, lease_until=changes.now)
+    changes.create(job)
+    with suppress(ConcurrentModification):
+        changes.commit()
+        with log_and_ignore_aws_errors("enqueue"):
+            queues.enqueue(job.task, job.item_key)
 
 
 def _verified_paths_or_none(
