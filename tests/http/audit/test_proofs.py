@@ -259,7 +259,7 @@ def test_altered_tiles_are_built_again(long_log, workers, key):
     alter_item(tile, **altered)
     with capture_log_records() as records:
         long_log.get(f"/{entry_id(long_log, 5)}/proof").expect(503)
-    assert records[-1]["AlteredTiles"] == 1
+    assert records[-1]["tiles"] == "altered"
     workers.deliver()
     check_tiles(long_log)
     check_proof(long_log, 5)
