@@ -212,6 +212,24 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/{entry_id}",
+        "chalicelib.features.audit.proofs.operations:get_audit_entry",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/{entry_id}/proof",
+        "chalicelib.features.audit.proofs.operations:prove_audit_entry",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/consistency",
+        "chalicelib.features.audit.proofs.operations:prove_audit_log_consistency",
+    ),
+    (
+        "organizations",
         "POST",
         "/organizations/{organization_id}/erasures",
         "chalicelib.features.privacy.erasures.operations:erase_person",
