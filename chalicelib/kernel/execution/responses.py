@@ -29,7 +29,9 @@ def build_response(ctx: Context, result: Any) -> Response:
     if isinstance(result, ListPage):
         return _build_page_response(ctx, result)
     if isinstance(result, SerializedOutput):
-        return Response(status, result.body, _json_headers(ctx))
+        is_secret = bool(operation.response_or_item_model and operation.response_or_item_model.no_store)
+        headers = _json_headers(ctx) | _location_header(ctx, status, result.id)
+        return Response(status, result.body, headers, secret=is_secret)
     body = result.model_dump_json(by_alias=True).encode()
     headers = {"Content-Type": "application/json", **ctx.headers}
     secret = result.no_store or any(getattr(result, name) for name in result.secret_fields)
@@ -39,14 +41,18 @@ def build_response(ctx: Context, result: Any) -> Response:
         headers["ETag"] = conditions.record_etag(result.id, result.version, body)
     elif result.content_etag:
         headers["ETag"] = conditions.digest_etag(body)
-    if operation.succeeds_with_created_or_accepted and status == operation.success:
-        path_values = {**request.parameters, **ctx.container_ids_by_parameter}
-        collection_path = (
-            operation.collection_path.format_map(path_values) if operation.collection_path else request.path
-        )
-        suffix = f"/{getattr(result, result.id_field)}" if result.id_field else ""
-        headers["Location"] = request.base + collection_path + suffix
+    headers |= _location_header(ctx, status, str(getattr(result, result.id_field)) if result.id_field else "")
     return _apply_if_none_match(ctx, Response(status, body, headers, secret=secret))
+
+
+def _location_header(ctx: Context, status: int, record_id: str) -> dict[str, str]:
+    """Return the header with the URL of the record that was created. `record_id`: empty for a singleton."""
+    operation, request = ctx.operation, ctx.request
+    if not operation.succeeds_with_created_or_accepted or status != operation.success:
+        return {}
+    path_values = {**request.parameters, **ctx.container_ids_by_parameter}
+    collection_path = operation.collection_path.format_map(path_values) if operation.collection_path else request.path
+    return {"Location": request.base + collection_path + (f"/{record_id}" if record_id else "")}
 
 
 def _apply_if_none_match(ctx: Context, response: Response) -> Response:
