@@ -32,6 +32,7 @@ FEATURES: Final = (
     "audit.reconciliations",
     "audit.proofs",
     "events.service_keys",
+    "events.entries",
     "privacy.erasures",
     "notifications",
     "notifications.webhooks",
