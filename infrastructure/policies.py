@@ -52,7 +52,7 @@ def _receive_grant(queue: str) -> Grant:
     return Grant("TakeMessages", actions, [f"queue {queue}"])
 
 
-_SCHEDULED_PREFIXES: Final = ("N#", "O#", "P#", "Q#", "RJ#", "V#", "W#", "Z#")
+_SCHEDULED_PREFIXES: Final = ("N#", "O#", "P#", "Q#", "RJ#", "SERVICE-KEY#", "V#", "W#", "Z#")
 """Prefixes of items with a scheduled task."""
 
 _EVENTS_PREFIXES: Final = ("A#", "F#", "N#", "Q#", "QUARANTINE#", "V#")
@@ -71,6 +71,7 @@ _API_PREFIXES: Final = (
     "R#",
     "RJ#",
     "S#",
+    "SERVICE-KEY",
     "SUPPRESSED#",
     "U#",
     "USER#",
@@ -99,6 +100,7 @@ _JOBS_PREFIXES: Final = (
     "RL#",
     "RO#",
     "S#",
+    "SERVICE-KEY",
     "U#",
     "V#",
     "W#",

@@ -30,6 +30,7 @@ FEATURES: Final = (
     "audit.log",
     "audit.exports",
     "audit.reconciliations",
+    "events.service_keys",
     "privacy.erasures",
     "notifications",
     "notifications.webhooks",

@@ -59,6 +59,7 @@ KINDS: dict[str, str] = {
     "space.member": "chalicelib.features.platforms.spaces.entities:SpaceMember",
     "space.module_override": "chalicelib.features.platforms.modules.entities:ModuleOverride",
     "space.module_overrides": "chalicelib.features.platforms.modules.entities:ModuleOverrideSet",
+    "system.service_key": "chalicelib.features.events.service_keys.entities:ServiceKey",
     "taxonomy": "chalicelib.features.taxonomy.entities.nodes:Taxonomy",
     "taxonomy.attachment": "chalicelib.features.taxonomy.attachments.entities:TaxonomyAttachment",
     "taxonomy.felling": "chalicelib.features.taxonomy.entities.nodes:NodeRemovalJob",

@@ -190,6 +190,26 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
         "/organizations/{organization_id}/audit-log/reconciliations/{reconciliation_id}",
         "chalicelib.features.audit.reconciliations.operations:get_reconciliation",
     ),
+    ("system", "GET", "/system/service-keys", "chalicelib.features.events.service_keys.operations:list_service_keys"),
+    ("system", "POST", "/system/service-keys", "chalicelib.features.events.service_keys.operations:create_service_key"),
+    (
+        "system",
+        "GET",
+        "/system/service-keys/{service_key_id}",
+        "chalicelib.features.events.service_keys.operations:get_service_key",
+    ),
+    (
+        "system",
+        "DELETE",
+        "/system/service-keys/{service_key_id}",
+        "chalicelib.features.events.service_keys.operations:revoke_service_key",
+    ),
+    (
+        "system",
+        "POST",
+        "/system/service-keys/{service_key_id}/rotate",
+        "chalicelib.features.events.service_keys.operations:rotate_service_key",
+    ),
     (
         "organizations",
         "POST",

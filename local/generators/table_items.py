@@ -57,7 +57,11 @@ ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
         userinfo.userinfo_key("{sha256 of token, subject, issuer and names of claims}"),
         "what the issuer's userinfo endpoint says about a user, encrypted, used for an hour at most",
     ),
-    ("API key pointer", auth.api_key_pointer_key("{sha256 of the API key}"), "the key of an API key's record"),
+    (
+        "API key pointer",
+        auth.secret_pointer_key("{sha256 of the API key}"),
+        "the key of the record of an API key or service key",
+    ),
     (
         "API key dependency",
         ("O#{organization_id}", f"{KEY_DEPENDENCY_PREFIX}{{id}}"),

@@ -23,7 +23,7 @@ GENERATED = {"declarations"}
 MUTABLE_DATACLASSES: Final = {
     *("Context", "Exchange", "Response", "UnitOfWork", "PendingWrite", "TreeReader", "Walk"),
     *("Usage", "RateLimitUsage", "_BatchReservingCounter", "_ShardSweep", "_Runner", "_Cluster"),
-    *("DatasetCache", "RecordColumns", "ExternalEffect", "UnverifiedApiKey"),
+    *("DatasetCache", "RecordColumns", "ExternalEffect", "UnverifiedCredential"),
     *("Problem", "TransactionCancelled", "IdempotencyKeyConflict"),
 }
 """The state of requests, transactions and work, caches, and exceptions, which Python changes itself."""

@@ -21,12 +21,12 @@ from chalicelib.features.notifications.channels.models import Provider
 from chalicelib.features.notifications.logic.retry_schedule import (
     JITTER_FRACTION,
     RETRY_SECONDS,
-    matches_any_pattern,
     next_attempt_at,
 )
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.features.notifications.webhooks.models.attempt_counts import build_counts_update, sum_counts
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
+from chalicelib.kernel.core.event_patterns import matches_any_pattern
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 
 TIMESTAMP: Final = "2026-11-20T09:30:00.123Z"
@@ -44,7 +44,7 @@ names = st.lists(
     | st.text(st.characters(exclude_categories=["Cs"])),
     max_size=6,
 ).map("".join)
-kinds = st.sampled_from(["user", "api_key", "operator", "anonymous", "system"])
+kinds = st.sampled_from(["user", "api_key", "service_key", "operator", "anonymous", "system"])
 few_examples = settings(max_examples=50)
 
 

@@ -25,10 +25,10 @@ from chalicelib.kernel.authorization.targets import resolve_target
 from chalicelib.kernel.core.problems import not_found, unauthenticated
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import (
-    ApiKeyPrincipal,
+    CredentialPrincipal,
     Principal,
     UnverifiedCaller,
-    api_key_item_keys,
+    credential_item_keys,
     verify_caller,
 )
 from chalicelib.kernel.operations.access_rules import ContainerReference, RequireRecordToken, RequireRole
@@ -77,20 +77,20 @@ class Access:
     def granting_records_by_subject(self) -> dict[str, list[Entity]]:
         """Return the records that grant access, by the subject of their access epoch.
 
-        They are the containers and the caller's memberships or API key.
+        They are the containers and the caller's memberships or key.
         """
         containers = [*self.ancestors.values(), *([self.container] if self.container else []), *self.descendants]
         items = [*self.memberships.memberships.values()]
-        if isinstance(self.principal, ApiKeyPrincipal):
-            items.append(self.api_key_item)
+        if isinstance(self.principal, CredentialPrincipal):
+            items.append(self.credential_item)
         own = [*map(record_from_item, items)]
         return {EVERYONE: [*containers, *own], self.principal.id: own}
 
     @property
-    def api_key_item(self) -> Item:
-        """Return the item of the calling API key. Raises TypeError for other callers."""
-        if not isinstance(self.principal, ApiKeyPrincipal):
-            raise TypeError("the caller is not an API key")
+    def credential_item(self) -> Item:
+        """Return the item of the calling API key or service key. Raises TypeError for other callers."""
+        if not isinstance(self.principal, CredentialPrincipal):
+            raise TypeError("the caller is neither an API key nor a service key")
         return self.items[self.principal.record_key]
 
     @property
@@ -107,7 +107,7 @@ def authorize(request_input: RequestInput, caller: UnverifiedCaller, extra_keys:
     operation, request = request_input.operation, request_input.request
     token_subject = _verify_record_token_and_return_subject(operation, request)
     if not operation.has_valid_path_parameters(request.parameters):
-        verify_caller(caller, table.get_all(api_key_item_keys(caller)), request.ip)
+        verify_caller(caller, table.get_all(credential_item_keys(caller)), request.ip)
         raise not_found()
     plan = plan_reads(request_input, caller, resolve_target(operation, request, caller), extra_keys)
     loaded = load(plan)

@@ -7,7 +7,7 @@ from chalicelib.kernel.authorization.effective_role import EffectiveRole
 from chalicelib.kernel.authorization.read_plans import ReadPlan
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal, CredentialPrincipal, Principal, ServiceKeyPrincipal
 from chalicelib.kernel.operations.access_rules import OwnerRestores, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role, general_scopes_that_allow, scopes_allow
@@ -41,11 +41,11 @@ def decide_in_container(
         return None
     problem = _insufficient_scope_or_none(plan.operation, principal)
     is_public = rule.if_published and effective.loaded.containers[-1].is_published
-    # An API key without the scope reads published content like everybody.
+    # A key without the scope reads published content like everybody.
     role = None if is_public and problem else effective.role
     if rule.if_published and role is None:
         return Decision()
-    if not isinstance(principal, ApiKeyPrincipal):
+    if not isinstance(principal, CredentialPrincipal):
         problem = _insufficient_role_or_none(rule, effective.role_for_rule)
     return Decision(role, problem)
 
@@ -72,12 +72,14 @@ def _insufficient_role_or_none(rule: RequireRole, role: Role | None) -> Problem 
 
 
 def _insufficient_scope_or_none(operation: Operation, principal: Principal) -> Problem | None:
-    """Return the problem of an API key whose scopes do not permit the operation. Other principals have no scopes."""
+    """Return the problem of a key whose scopes do not permit the operation. Other principals have no scopes."""
     scope = operation.scope
-    if not isinstance(principal, ApiKeyPrincipal) or scope is None:
+    if not isinstance(principal, CredentialPrincipal) or scope is None:
         return None
     if scopes_allow(principal.credential.scopes, scope, operation.role_for_general_scopes):
         return None
+    if isinstance(principal, ServiceKeyPrincipal):
+        return Problem("insufficient_scope", f"The service key needs the scope {scope!r}.")
     general = [repr(each) for each in general_scopes_that_allow(scope, operation.role_for_general_scopes)]
     alternative = f"the general scope {general[0]}" if len(general) == 1 else f"a general scope ({', '.join(general)})"
     return Problem("insufficient_scope", f"The API key needs the scope {scope!r}, or {alternative}.")

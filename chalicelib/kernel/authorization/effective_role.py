@@ -7,9 +7,9 @@ from chalicelib.kernel.authorization import descendants
 from chalicelib.kernel.authorization.loading import Loaded
 from chalicelib.kernel.authorization.memberships import MembershipView, membership_view, role_in_container
 from chalicelib.kernel.authorization.read_plans import ReadPlan
-from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal, ServiceKeyPrincipal
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.access_rules import OperatorsToo, RequireRole, RoleInDescendant
+from chalicelib.kernel.operations.access_rules import OperatorsToo, RequireRole, RoleInDescendant, ServiceKeysToo
 from chalicelib.kernel.permissions.roles import Role, expand_scopes
 from chalicelib.kernel.storage.entity import Container, Item, ItemKey
 
@@ -45,6 +45,8 @@ def find_effective_role(plan: ReadPlan, rule: RequireRole, principal: Principal,
     is_sufficient = rule.is_sufficient(role_for_rule)
     if isinstance(rule.policy, OperatorsToo) and not is_sufficient and _is_operator(principal):
         return replace(own, role=rule.role, role_for_rule=rule.role, is_operator_role=True)
+    if isinstance(rule.policy, ServiceKeysToo) and isinstance(principal, ServiceKeyPrincipal):
+        return replace(own, role=rule.role, role_for_rule=rule.role)
     user_id = principal.id if isinstance(principal, User) and not is_sufficient else ""
     if not isinstance(rule.policy, RoleInDescendant) or not (user_id or loaded.subject_id):
         return own

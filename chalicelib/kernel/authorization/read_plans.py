@@ -10,7 +10,7 @@ from chalicelib.kernel.authorization.memberships import membership_view_keys
 from chalicelib.kernel.authorization.targets import Target
 from chalicelib.kernel.authorization.tenant_reads import TenantReads
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.identity.auth import UnverifiedCaller, api_key_item_keys
+from chalicelib.kernel.identity.auth import UnverifiedCaller, UnverifiedCredential, credential_item_keys
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.inputs import KnownValues, Prefetched, RequestInput
@@ -49,7 +49,9 @@ def plan_reads(
     """Return which items to read. `extra_keys`: further ones, which have nothing to do with access."""
     operation = request_input.operation
     target_keys = _target_keys(operation, target)
-    tenant = TenantReads(operation, caller.id)
+    # An access epoch is that of the record, whose id differs from the one by which an API key's requests are counted.
+    epoch_subject_id = caller.credential_id if isinstance(caller, UnverifiedCredential) else caller.id
+    tenant = TenantReads(operation, epoch_subject_id)
     values = request_input.known_values(target.parameters, caller if isinstance(caller, User) else None)
     companion_keys: list[ItemKey] = []
     prefetched: dict[str, tuple[type[Prefetched], tuple[ItemKey, ...]]] = {}
@@ -62,7 +64,7 @@ def plan_reads(
         *target_keys,
         *companion_keys,
         *(key for _, keys in prefetched.values() for key in keys),
-        *api_key_item_keys(caller),
+        *credential_item_keys(caller),
         *extra_keys,
         *tenant.tenant_item_keys(target.outermost_container),
     )

@@ -13,11 +13,11 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 class TenantReads:
     """The shared items of an organization that an operation needs: rate limits, access epochs, chains of the log.
 
-    They are read with the authorization.
+    They are read with the authorization. `epoch_subject_id`: the id of the user or of the API key's record.
     """
 
     operation: Operation
-    caller_id: str
+    epoch_subject_id: str
     shards: Sequence[int] = field(default_factory=random_shards)
 
     def tenant_item_keys(self, outermost_container_key: ItemKey | None) -> list[ItemKey]:
@@ -29,7 +29,7 @@ class TenantReads:
         if self.operation.grants_access:
             keys += [
                 key
-                for subject_id in (EVERYONE, self.caller_id)
+                for subject_id in (EVERYONE, self.epoch_subject_id)
                 for key in EpochSubject(pk, subject_id).random_shard_and_closing_mark_keys
             ]
         return [*keys, *chain_keys(log_id_from_partition_key(pk), self.shards)] if self.operation.emits_events else keys

@@ -42,7 +42,7 @@ def authorize_and_run_with_retries(request_input: RequestInput, usage: RateLimit
     started_at, attempt, effect = time.monotonic(), 0, ExternalEffect()
     while True:
         access = authorize(request_input, caller, [each.key for each in (idempotent_request, *known_buckets) if each])
-        usage.ensure_counted_against_api_key()
+        usage.ensure_counted_against_key()
         add_fields(tenant=access.container.audit_log_id if access.container else None)
         if idempotent_request and (
             stored := idempotent_request.replayed_response_or_none(access.items.get(idempotent_request.key))

@@ -16,7 +16,7 @@ from chalicelib.kernel.execution import pagination
 from chalicelib.kernel.http.fields import RESERVED_SLUGS, derive_slug
 from chalicelib.kernel.http.models import CursorQuery, ListQuery, SmallListQuery
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.identity.auth import Anonymous, ApiKeyPrincipal, Principal
+from chalicelib.kernel.identity.auth import Anonymous, CredentialPrincipal, Principal
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.inputs import RequestInput
@@ -167,10 +167,10 @@ class Context:
 
     @property
     def api_key_scopes(self) -> list[str] | None:
-        """Return the scopes of the calling API key, or None for a user."""
+        """Return the scopes of the calling API key or service key, or None for a user."""
         return (
             self.principal_or_anonymous.credential.scopes
-            if isinstance(self.principal_or_anonymous, ApiKeyPrincipal)
+            if isinstance(self.principal_or_anonymous, CredentialPrincipal)
             else None
         )
 

@@ -11,7 +11,7 @@ from chalicelib.kernel.core import ip_networks
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.identity.api_key_format import PREFIX
-from chalicelib.kernel.identity.auth import Anonymous, UnverifiedApiKey, UnverifiedCaller, authenticate
+from chalicelib.kernel.identity.auth import Anonymous, UnverifiedCaller, UnverifiedCredential, authenticate
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.rate_limits.buckets import RateLimitState, with_joined_rate_limit_headers
@@ -42,7 +42,7 @@ class RateLimitUsage:
         try:
             caller = authenticate(request)
         except Problem as problem:
-            if problem.code not in ("unavailable", "rate_limited") and not _has_api_key(request):
+            if problem.code not in ("unavailable", "rate_limited") and not _has_key(request):
                 request_quota.count_and_limit_anonymous_request(network)
             raise
         usage = cls(caller, network, counts_only_failures)
@@ -58,21 +58,21 @@ class RateLimitUsage:
         else:
             self.principal_state = request_quota.count_and_limit_request(self.caller.id)
 
-    def ensure_counted_against_api_key(self) -> None:
-        """Count the request against the quota of its API key, which is verified. Raises Problem `rate_limited`."""
-        if self.principal_state is None and isinstance(self.caller, UnverifiedApiKey):
+    def ensure_counted_against_key(self) -> None:
+        """Count the request against the quota of its key, which is verified. Raises Problem `rate_limited`."""
+        if self.principal_state is None and isinstance(self.caller, UnverifiedCredential):
             self._count_against_principal()
 
     def count_or_refund_failure_adding_headers(self, problem: Problem) -> None:
-        """Count a failed request against the quota of its API key only if the key was valid."""
-        if isinstance(self.caller, UnverifiedApiKey) and not self.caller.is_accepted:
+        """Count a failed request against the quota of its key only if the key was valid."""
+        if isinstance(self.caller, UnverifiedCredential) and not self.caller.is_accepted:
             if self.principal_state:
                 request_quota.refund(self.caller.id)
             self.principal_state = None
             if self.caller.is_accepted is None and problem.code != "unavailable":
                 request_quota.count_rejected_key(self.caller.digest, self.network)
         elif problem.code != "rate_limited":
-            self.ensure_counted_against_api_key()
+            self.ensure_counted_against_key()
             if self.counts_only_failures and problem.code != "unavailable" and not isinstance(self.caller, Anonymous):
                 request_quota.count_failed_request(self.caller.id)
         self.add_rate_limit_headers(problem)
@@ -83,6 +83,6 @@ class RateLimitUsage:
             answer.headers = with_joined_rate_limit_headers(answer.headers, self.principal_state)
 
 
-def _has_api_key(request: Request) -> bool:
-    """Return whether a request has an API key, even an invalid one. Rejected keys are counted separately."""
+def _has_key(request: Request) -> bool:
+    """Return whether a request has a key, even an invalid one. Rejected keys are counted separately."""
     return request.headers.get("authorization", "").partition(" ")[2].strip().startswith(PREFIX)

@@ -1,4 +1,4 @@
-"""Authentication: the caller is a user with a JWT, an API key of an organization, or anonymous."""
+"""Authentication: the caller is a user with a JWT, an API key, a service key, or anonymous."""
 
 import hashlib
 from collections import OrderedDict
@@ -13,29 +13,41 @@ from chalicelib.kernel.core.problems import Problem, unauthenticated
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.identity.jwt import User, verify_token
-from chalicelib.kernel.permissions.grants import Credential
+from chalicelib.kernel.permissions.grants import Credential, OrganizationCredential, ServiceCredential
 from chalicelib.kernel.permissions.roles import Role, role_of_general_scopes_or_member
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.key_templates import render_prefix
 
 _MAX_CACHED_KEYS: Final = 1000
 _records_by_digest: OrderedDict[str, ItemKey] = OrderedDict()
 _accepted_keys: OrderedDict[tuple[str, str], None] = OrderedDict()
-"""The API keys that this process accepted most recently, by digest of the secret and client address."""
+"""The keys that this process accepted most recently, by digest of the secret and client address."""
 
 
 @dataclass
-class UnverifiedApiKey:
-    """An API key as the caller sent it. `record_key`: the key of its record; `digest`: the SHA-256 of the secret.
+class UnverifiedCredential:
+    """An API key or service key as the caller sent it.
 
-    `is_accepted`: whether the key is valid, None until its record is read.
+    `record_key`: the key of its record; `digest`: the SHA-256 of the secret. `is_accepted`: whether the credential is
+    valid, None until its record is read.
     """
 
     record_key: ItemKey
     digest: str
     is_accepted: bool | None = None
-    actor_type: ClassVar[str] = "api_key"
+
+    @property
+    def record_type(self) -> type[OrganizationCredential] | type[ServiceCredential]:
+        """Return the class of its record."""
+        is_service_key = self.record_key[0].startswith(render_prefix(ServiceCredential.pk, {}))
+        return ServiceCredential if is_service_key else OrganizationCredential
+
+    @property
+    def actor_type(self) -> str:
+        """Return the type of the actor in log entries."""
+        return self.record_type.actor_type
 
     def was_accepted_before(self, ip: str) -> bool:
         """Return whether this process accepted the same secret from the same address before."""
@@ -43,31 +55,53 @@ class UnverifiedApiKey:
 
     @property
     def id(self) -> str:
-        """Return the API key's id."""
-        return self.record_key[1]
+        """Return the id by which requests are counted and idempotent responses are found.
+
+        That of an API key is the sort key of its record, because stored items contain it.
+        """
+        return self.record_key[1] if self.record_type is OrganizationCredential else self.credential_id
+
+    @property
+    def credential_id(self) -> str:
+        """Return the id of the record."""
+        return self.record_type.id_from_item_key(self.record_key)
 
 
 @dataclass(frozen=True)
-class ApiKeyPrincipal:
-    """A valid API key, whose record is stored at `record_key`."""
+class CredentialPrincipal:
+    """A program with a valid credential, whose record is stored at `record_key`."""
 
     credential: Credential
     record_key: ItemKey
 
     @property
     def id(self) -> str:
-        """Return the API key's id."""
+        """Return the credential's id."""
         return self.credential.id
+
+    @property
+    def actor(self) -> dict[str, str | None]:
+        """Return the actor for log entries."""
+        return {"type": self.credential.actor_type, "id": self.id, "name": self.credential.name}
+
+
+@dataclass(frozen=True)
+class ApiKeyPrincipal(CredentialPrincipal):
+    """A valid API key."""
+
+    credential: OrganizationCredential
 
     @property
     def role_from_scopes(self) -> Role:
         """Return the role that the API key has in its organization."""
         return role_of_general_scopes_or_member(self.credential.scopes)
 
-    @property
-    def actor(self) -> dict[str, str | None]:
-        """Return the actor for log entries."""
-        return {"type": "api_key", "id": self.id, "name": self.credential.name}
+
+@dataclass(frozen=True)
+class ServiceKeyPrincipal(CredentialPrincipal):
+    """A valid service key. It has no role. Some operations admit it in every organization (`ServiceKeysToo`)."""
+
+    credential: ServiceCredential
 
 
 @dataclass(frozen=True)
@@ -88,28 +122,28 @@ class Anonymous:
         return {"type": self.actor_type, "id": None, "name": None}
 
 
-Principal = User | ApiKeyPrincipal | Anonymous
+Principal = User | ApiKeyPrincipal | ServiceKeyPrincipal | Anonymous
 
-UnverifiedCaller = User | UnverifiedApiKey | Anonymous
-"""The caller of a request, before the record of an API key is read."""
+UnverifiedCaller = User | UnverifiedCredential | Anonymous
+"""The caller of a request, before the record of an API key or service key is read."""
 
 
 def authenticate(request: Request) -> UnverifiedCaller:
     """Return the caller from the `Authorization` header.
 
-    A user is verified here. An API key's record is read with the container, and verified by `verify_caller`. Raises
-    Problem `unauthenticated`, `token_expired`, `unavailable`.
+    A user is verified here. The record of an API key or service key is read with the container, and verified by
+    `verify_caller`. Raises Problem `unauthenticated`, `token_expired`, `unavailable`.
     """
     secret = bearer_credential_or_none(request)
     if secret is None:
         return Anonymous(request.ip)
     if secret.startswith(api_key_format.PREFIX):
-        return _unverified_api_key_from_pointer(secret, request.ip)
+        return _unverified_credential_from_pointer(secret, request.ip)
     return verify_token(secret)
 
 
 def bearer_credential_or_none(request: Request) -> str | None:
-    """Return the token or API key of a request, or None without one.
+    """Return the token or key of a request, or None without one.
 
     Raises Problem `unauthenticated` if the header is malformed.
     """
@@ -123,15 +157,16 @@ def bearer_credential_or_none(request: Request) -> str | None:
     return secret
 
 
-def api_key_pointer_key(digest: str) -> ItemKey:
-    """Return the key of the item that finds an API key by its SHA-256."""
+def secret_pointer_key(digest: str) -> ItemKey:
+    """Return the key of the item that finds a credential by the SHA-256 of its secret."""
     return f"K#{digest}", "#"
 
 
-def build_api_key_pointer(digest: str, record_key: ItemKey) -> Item:
-    """Return the item that finds an API key by its SHA-256."""
-    pk, sk = api_key_pointer_key(digest)
-    return {"pk": pk, "sk": sk, "record_pk": record_key[0], "record_sk": record_key[1]}
+def build_secret_pointers(credential: Credential) -> tuple[Item, ...]:
+    """Return the items that find a credential by the SHA-256 of each of its secrets."""
+    record_pk, record_sk = credential.item_key
+    keys = map(secret_pointer_key, credential.digests)
+    return tuple({"pk": pk, "sk": sk, "record_pk": record_pk, "record_sk": record_sk} for pk, sk in keys)
 
 
 def organization_pending_revocations_key(api_key_record_key: ItemKey) -> ItemKey:
@@ -143,7 +178,7 @@ def organization_pending_revocations_key(api_key_record_key: ItemKey) -> ItemKey
     return api_key_record_key[0], "ENDING-KEYS"
 
 
-def _unverified_api_key_from_pointer(secret: str, ip: str) -> UnverifiedApiKey:
+def _unverified_credential_from_pointer(secret: str, ip: str) -> UnverifiedCredential:
     # A pointer never changes, so it is cached. The record is read for each request.
     if not api_key_format.is_well_formed(secret):
         raise _unknown_api_key()
@@ -152,67 +187,85 @@ def _unverified_api_key_from_pointer(secret: str, ip: str) -> UnverifiedApiKey:
         # A flood of rejected keys costs no read, and does not affect accepted keys.
         request_quota.check_rejected_key_rate(digest, ip_networks.client_network(ip))
     if digest not in _records_by_digest:
-        pointer = table.get(api_key_pointer_key(digest))
+        pointer = table.get(secret_pointer_key(digest))
         if pointer is None:
             request_quota.count_rejected_key(digest, ip_networks.client_network(ip))
             raise _unknown_api_key()
         _records_by_digest[digest] = (pointer["record_pk"], pointer["record_sk"])
         if len(_records_by_digest) > _MAX_CACHED_KEYS:
             _records_by_digest.popitem(last=False)
-    return UnverifiedApiKey(_records_by_digest[digest], digest)
+    return UnverifiedCredential(_records_by_digest[digest], digest)
 
 
-def api_key_item_keys(caller: UnverifiedCaller) -> tuple[ItemKey, ...]:
-    """Return the keys of the items that decide whether an API key is valid: its record, and pending revocations."""
-    if not isinstance(caller, UnverifiedApiKey):
+def credential_item_keys(caller: UnverifiedCaller) -> tuple[ItemKey, ...]:
+    """Return the keys of the items that decide whether a credential is valid.
+
+    They are its record and, for an API key, the pending revocations of its organization.
+    """
+    if not isinstance(caller, UnverifiedCredential):
         return ()
+    if caller.record_type is ServiceCredential:
+        return (caller.record_key,)
     return caller.record_key, organization_pending_revocations_key(caller.record_key)
 
 
 def verify_caller(caller: UnverifiedCaller, items: Mapping[ItemKey, Item], ip: str) -> Principal:
-    """Return the caller. An API key is verified by the items at `api_key_item_keys`.
+    """Return the caller. An API key or service key is verified by the items at `credential_item_keys`.
 
     Raises Problem 401 if it is unknown, revoked or expired, and 403 if the address is not allowed. A rejected request
     counts against the limits of its secret and client network, not against the quota of the key.
     """
-    if not isinstance(caller, UnverifiedApiKey):
+    if not isinstance(caller, UnverifiedCredential):
         return caller
-    api_key, (record, pending_revocations) = caller, map(items.get, api_key_item_keys(caller))
     try:
-        principal = _valid_principal_or_raise(api_key, record, pending_revocations, ip)
+        principal = _valid_principal_or_raise(caller, items, ip)
     except Problem:
-        api_key.is_accepted = False
-        _accepted_keys.pop((api_key.digest, ip), None)
-        request_quota.count_rejected_key(api_key.digest, ip_networks.client_network(ip))
+        caller.is_accepted = False
+        _accepted_keys.pop((caller.digest, ip), None)
+        request_quota.count_rejected_key(caller.digest, ip_networks.client_network(ip))
         raise
-    api_key.is_accepted = True
-    _accepted_keys.pop((api_key.digest, ip), None)
-    _accepted_keys[api_key.digest, ip] = None
+    caller.is_accepted = True
+    _accepted_keys.pop((caller.digest, ip), None)
+    _accepted_keys[caller.digest, ip] = None
     if len(_accepted_keys) > _MAX_CACHED_KEYS:
         _accepted_keys.popitem(last=False)
     return principal
 
 
 def _valid_principal_or_raise(
-    api_key: UnverifiedApiKey, item: Item | None, pending_revocations: Item | None, ip: str
-) -> ApiKeyPrincipal:
-    record = Credential.from_item(item) if item else None
-    if record is None or api_key.digest not in record.digests:
+    caller: UnverifiedCredential, items: Mapping[ItemKey, Item], ip: str
+) -> ApiKeyPrincipal | ServiceKeyPrincipal:
+    item = items.get(caller.record_key)
+    record = caller.record_type.from_item(item) if item else None
+    if record is None or caller.digest not in record.digests:
         raise _unknown_api_key()
-    if record.status == "revoked" or record.id in (pending_revocations or {}).get("reasons", {}):
-        raise unauthenticated("The API key was revoked. Create another one.", "api_key_revoked")
+    _reject_ended(record, caller.digest, is_revocation_pending=_is_revocation_pending(caller, items))
+    if record.allowed_ips and not ip_networks.is_in_networks(ip, record.allowed_ips):
+        raise Problem("ip_not_allowed", f"This {record.title} cannot be used from {ip}.")
+    if isinstance(record, ServiceCredential):
+        return ServiceKeyPrincipal(record, caller.record_key)
+    return ApiKeyPrincipal(record, caller.record_key)
+
+
+def _is_revocation_pending(caller: UnverifiedCredential, items: Mapping[ItemKey, Item]) -> bool:
+    """Return whether an API key was revoked with others, but its record is not updated yet."""
+    _record_key, *pending_keys = credential_item_keys(caller)
+    return any(caller.credential_id in items.get(key, {}).get("reasons", {}) for key in pending_keys)
+
+
+def _reject_ended(record: Credential, digest: str, *, is_revocation_pending: bool) -> None:
+    """Raise Problem 401 if a credential was revoked or has expired, or if a rotation replaced the secret."""
+    if record.status == "revoked" or is_revocation_pending:
+        raise unauthenticated(f"The {record.title} was revoked. Create another one.", "api_key_revoked")
     if record.status == "expired":
-        raise unauthenticated("The API key has expired. Create another one.", "api_key_expired")
-    secret_expires_at = record.digests[api_key.digest]
+        raise unauthenticated(f"The {record.title} has expired. Create another one.", "api_key_expired")
+    secret_expires_at = record.digests[digest]
     if secret_expires_at is not None and secret_expires_at <= now():
         detail = (
-            f"A rotation of the API key replaced this secret, which stopped working at {secret_expires_at}. Use the"
-            " secret that the rotation returned. If it is lost, rotate the API key again."
+            f"A rotation of the {record.title} replaced this secret, which stopped working at {secret_expires_at}. Use"
+            f" the secret that the rotation returned. If it is lost, rotate the {record.title} again."
         )
         raise unauthenticated(detail, "api_key_revoked")
-    if record.allowed_ips and not ip_networks.is_in_networks(ip, record.allowed_ips):
-        raise Problem("ip_not_allowed", f"This API key cannot be used from {ip}.")
-    return ApiKeyPrincipal(record, api_key.record_key)
 
 
 def _unknown_api_key() -> Problem:

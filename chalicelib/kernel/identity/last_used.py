@@ -1,4 +1,4 @@
-"""The time at which an API key was last used, to the minute, written in the background of a request."""
+"""The time at which an API key or service key was last used, to the minute, written in the background of a request."""
 
 from functools import partial
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from chalicelib.kernel.core import threads
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
+from chalicelib.kernel.identity.auth import CredentialPrincipal, Principal
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.storage.table import TransactionCancelled
@@ -17,11 +17,11 @@ _written_minutes: dict[str, str] = {}
 
 
 def write_last_used_in_background(principal: Principal) -> None:
-    """Store that an API key is in use, once per minute and process, while the request is performed.
+    """Store that a key is in use, once per minute and process, while the request is performed.
 
     If the write does not end in time, the time may be stored late or not at all, and is wrong until the next use.
     """
-    if not isinstance(principal, ApiKeyPrincipal):
+    if not isinstance(principal, CredentialPrincipal):
         return
     minute = now()[:_MINUTE_LENGTH] + ":00.000Z"
     if (principal.credential.last_used_at or "") < minute and _written_minutes.get(principal.id) != minute:

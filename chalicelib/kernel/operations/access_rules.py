@@ -55,6 +55,11 @@ class OperatorsToo:
 
 
 @dataclass(frozen=True)
+class ServiceKeysToo:
+    """Service keys with the operation's scope can call the operation in every container as if they had the role."""
+
+
+@dataclass(frozen=True)
 class RoleInDescendant:
     """The role is also sufficient in a container of another type below the one of the request.
 
@@ -76,7 +81,7 @@ class RoleInDescendant:
         return self.membership_type.container_type
 
 
-AccessPolicy = OwnerRestores | OperatorsToo | RoleInDescendant
+AccessPolicy = OwnerRestores | OperatorsToo | ServiceKeysToo | RoleInDescendant
 """An exception to an access rule, which admits further callers."""
 
 
@@ -134,7 +139,12 @@ class RequireRole:
             return self.public_label
         label = f"{self.role_container_type.kind}:{self.role}" if self.role else Caller.USER.value
         label = f"published|{label}" if self.if_published else label
-        return f"{label}|{Caller.OPERATOR}" if isinstance(self.policy, OperatorsToo) else label
+        match self.policy:
+            case OperatorsToo():
+                return f"{label}|{Caller.OPERATOR}"
+            case ServiceKeysToo():
+                return f"{label}|service-key"
+        return label
 
 
 @dataclass(frozen=True)

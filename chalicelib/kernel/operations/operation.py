@@ -13,7 +13,13 @@ from pydantic.fields import FieldInfo
 from chalicelib.kernel.http.models import Input, Output, Patch, Query
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.http.validation import MAX_BODY_BYTES
-from chalicelib.kernel.operations.access_rules import AccessRule, Caller, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.access_rules import (
+    AccessRule,
+    Caller,
+    RequireRecordToken,
+    RequireRole,
+    ServiceKeysToo,
+)
 from chalicelib.kernel.operations.deprecation import Deprecation
 from chalicelib.kernel.operations.inputs import Prefetched
 from chalicelib.kernel.operations.results import ListPage
@@ -161,6 +167,13 @@ class Operation:
         return self.access is Caller.PRINCIPAL or (
             self.scope is not None and self.access not in (Caller.USER, Caller.OPERATOR)
         )
+
+    @property
+    def is_open_to_service_keys(self) -> bool:
+        """Whether service keys may call it, other than what everybody may: it admits them, or describes the caller."""
+        if isinstance(self.access, RequireRole):
+            return isinstance(self.access.policy, ServiceKeysToo)
+        return self.access is Caller.PRINCIPAL and self.scope is None
 
     @property
     def role_for_general_scopes(self) -> Role:

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
 
 from chalicelib.kernel.core.clock import after, now
-from chalicelib.kernel.permissions.grants import Credential, Membership
+from chalicelib.kernel.permissions.grants import Membership, OrganizationCredential
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
@@ -169,8 +169,10 @@ def lowered_subject_id(before: Entity | None, changed: Entity | None) -> str | N
         case Membership():
             keeps_role = isinstance(changed, Membership) and Role(changed.role).includes(Role(before.role))
             return None if keeps_role else before.user_id
-        case Credential():
-            keeps_rights = isinstance(changed, Credential) and _has_equal_rights_and_no_lost_secret(before, changed)
+        case OrganizationCredential():
+            keeps_rights = isinstance(changed, OrganizationCredential) and _has_equal_rights_and_no_lost_secret(
+                before, changed
+            )
             return None if keeps_rights else before.id
         case Container():
             deciding_values = changed.visibility_deciding_values if isinstance(changed, Container) else None
@@ -202,13 +204,13 @@ def granting_kinds_without_epoch_check(
     }
 
 
-def _has_equal_rights_and_no_lost_secret(before: Credential, changed: Credential) -> bool:
+def _has_equal_rights_and_no_lost_secret(before: OrganizationCredential, changed: OrganizationCredential) -> bool:
     fields = ("scopes", "revoked_at", "expires_at", "allowed_ips")
     is_unchanged = all(getattr(before, name) == getattr(changed, name) for name in fields)
     return is_unchanged and _unexpired_digests(before) <= _unexpired_digests(changed)
 
 
-def _unexpired_digests(credential: Credential) -> set[str]:
+def _unexpired_digests(credential: OrganizationCredential) -> set[str]:
     timestamp = now()
     return {digest for digest, expires_at in credential.digests.items() if expires_at is None or expires_at > timestamp}
 

@@ -50,6 +50,12 @@ def content_of(event: ApplicationEvent) -> dict[str, Any]:
     return content
 
 
+def link_of(event: ApplicationEvent) -> Link:
+    link = Link.from_bytes_or_none(load_item(entry_key(LOG, event.id))["link"])
+    assert link
+    return link
+
+
 def test_an_entry_contains_what_was_reported_and_who_reported_it():
     (event,) = receive(
         report(occurred_at="2026-11-20T09:30:00.000Z", targets=[INVOICE], ip_address="192.0.2.7", user_agent="app"),
@@ -121,7 +127,7 @@ class TestSeveralEntriesInOneTransaction:
         with record_calls() as calls:
             commit(events, chains)
         (call,) = calls.call_list
-        links = [Link.from_bytes_or_none(load_item(entry_key(LOG, each.id))["link"]) for each in events]
+        links = [link_of(each) for each in events]
         macs = [load_item(entry_key(LOG, each.id))["mac"] for each in events]
         assert links == [Link(3, 1, b""), Link(3, 2, macs[0]), Link(3, 3, macs[1])]
         assert ChainEnd.from_item_or_empty(table.get(chain_key(LOG, 3))) == ChainEnd(3, macs[2])
@@ -131,7 +137,7 @@ class TestSeveralEntriesInOneTransaction:
         commit(receive(report()), Chains(LOG, [3, 5]))
         events = receive(report(1), report(2))
         commit(events, Chains(LOG, [3, 5], table.get_all([chain_key(LOG, 3)])))
-        assert Link.from_bytes_or_none(load_item(entry_key(LOG, events[1].id))["link"]).number == len(events) + 1
+        assert link_of(events[1]).number == len(events) + 1
 
     def test_their_sequences_have_their_order(self):
         batches = [receive(*map(report, range(25))) for _ in range(3)]
@@ -158,7 +164,7 @@ class TestSeveralEntriesInOneTransaction:
         commit(receive(report()), Chains(LOG, [3, 5]))
         events = receive(report(1), report(2))
         commit(events, chains)
-        assert Link.from_bytes_or_none(load_item(entry_key(LOG, events[0].id))["link"]).shard == 5
+        assert link_of(events[0]).shard == 5
         assert sequences_in_order_of_reports(events) == [2, 3]
 
 

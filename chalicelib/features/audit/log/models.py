@@ -71,12 +71,12 @@ class IntegrityQuery(CursorQuery):
 
 
 class ActorReference(Output):
-    """The principal who caused a built-in event: a user, an API key, an anonymous caller or the service itself.
+    """The principal who caused a built-in event: a user, a key, an anonymous caller or the service itself.
 
     `id` is null for anonymous callers, for the service itself, and for operators who run a command.
     """
 
-    type: Literal["user", "api_key", "operator", "anonymous", "system"] = Field(examples=["user"])
+    type: Literal["user", "api_key", "service_key", "operator", "anonymous", "system"] = Field(examples=["user"])
     id: str | None = Field(examples=["4c1a2b5e-0000-4000-8000-000000000001"])
 
 

@@ -1,6 +1,6 @@
 """Event patterns of subscriptions, and the retry schedule. No I/O."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 from typing import Final
 
 from chalicelib.features.notifications.models.event_types import is_in_scope_areas, scope_area_of
@@ -25,14 +25,6 @@ TEST_RATE_LIMITS: Final = (
 
 _MAX_RETRY_AFTER_SECONDS: Final = 86_400
 """Longest delay that the `Retry-After` of a receiver can request. A longer one counts as this."""
-
-
-def matches_any_pattern(patterns: Iterable[str], event_type: str) -> bool:
-    """Return whether an event type matches a pattern: itself, a prefix such as `page.*`, or `*`."""
-    return any(
-        pattern in ("*", event_type) or (pattern.endswith(".*") and event_type.startswith(pattern[:-1]))
-        for pattern in patterns
-    )
 
 
 def reject_unreadable_exact_event_types(patterns: Sequence[str], readable_areas: Container[str] | None) -> None:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from chalicelib.features.notifications.entities import Delivery, Subscriber
-from chalicelib.features.notifications.logic.retry_schedule import matches_any_pattern
 from chalicelib.features.notifications.models.event_types import is_in_scope_areas
 from chalicelib.kernel.audit_log.application_events import is_application_event
 from chalicelib.kernel.audit_log.entries import RECEIVED_AT
 from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.event_patterns import matches_any_pattern
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.record_types import find_record_type, get_record_type
 

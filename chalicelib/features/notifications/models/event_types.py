@@ -315,6 +315,18 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "{actor} replaced the module overrides of the space {target}.",
     ),
     "space.updated": EventType("A space was changed.", "{actor} changed the space {target}."),
+    "system.service_key.created": EventType(
+        "A service key was created. Not sent to webhooks: service keys belong to the deployment.",
+        "{actor} created the service key {target}.",
+    ),
+    "system.service_key.revoked": EventType(
+        "A service key was revoked and no longer works. Not sent to webhooks.",
+        "{actor} revoked the service key {target}.",
+    ),
+    "system.service_key.rotated": EventType(
+        "The secret of a service key was replaced. The event does not contain the secret. Not sent to webhooks.",
+        "{actor} gave the service key {target} a new secret.",
+    ),
     "taxonomy.attachment.created": EventType(
         "A taxonomy node was attached to a record.", "{actor} put a node of a taxonomy on the {target}."
     ),

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 from chalicelib.features.tenancy.api_keys.models import ApiKeyOut, RevocationReason
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.identity.auth import build_api_key_pointer
-from chalicelib.kernel.permissions.grants import Credential
-from chalicelib.kernel.storage.entity import Collection, Item, ScheduledTask
+from chalicelib.kernel.identity.auth import build_secret_pointers
+from chalicelib.kernel.permissions.grants import OrganizationCredential
+from chalicelib.kernel.storage.entity import Collection, Item
 from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
@@ -16,14 +16,12 @@ from chalicelib.kernel.work.jobs import Job
 
 MAX_LIVE_API_KEYS = 100
 KEY_DEPENDENCY_PREFIX = "RESTING-KEY#"
-MAX_ACTIVE_SECRETS = 5
-"""Secrets of one key that work at the same time. Each takes an action of the transaction that revokes the key."""
 
 
-class ApiKey(Credential):
+class ApiKey(OrganizationCredential):
     """An API key of an organization.
 
-    `is_live` tells whether the key counts toward the quota. `grantor_ids` are the ids of everyone whose rights the key
+    `grantor_ids` are the ids of everyone whose rights the key
     depends on: the users and keys that created or rotated it, and their own grantors. It is None for keys from before
     grantors were recorded, until they are rotated. `last_key_issuance_id` changes whenever the key creates or rotates
     another key, so one of two concurrent requests that create a key and revoke its grantor fails. `revoked_because` and
@@ -31,11 +29,11 @@ class ApiKey(Credential):
     """
 
     kind, parameter = "organization.api_key", "api_key_id"
-    pk, sk = "O#{organization_id}", "K#{id}"
+    expiry_task = "api_keys.expire"
     in_organization = Collection("O#{organization_id}", "K#{id}")
     quota = Quota("API keys", "O#{organization_id}", MAX_LIVE_API_KEYS, lambda key: key.is_live)
     output_model = ApiKeyOut
-    attribute_names: ClassVar = {"is_live": "live", "grantor_ids": "lineage", "last_key_issuance_id": "keys_mark"}
+    attribute_names: ClassVar = {"grantor_ids": "lineage", "last_key_issuance_id": "keys_mark"}
     version_fields = ("version", "is_live", "last_key_issuance_id")
     computed_fields = frozenset({"revoked_keys"})
     log_rules = LogRules(
@@ -44,34 +42,18 @@ class ApiKey(Credential):
         )
     )
     unauthenticated_fields: ClassVar = {
-        "last_used_at": "It is written in the background.",
-        "is_live": "It counts the key and follows from its other fields.",
         "last_key_issuance_id": "It only makes concurrent requests conflict.",
     }
 
-    hint: str
-    created_by: str | None = None
-    is_live: bool = True
     grantor_ids: list[str] | None = None
     last_key_issuance_id: str | None = None
     revoked_because: dict[str, Any] | None = None
     revoked_keys: list[dict[str, str]] | None = None
 
     @property
-    def former_secrets_until(self) -> str | None:
-        """Return when the last of the former secrets ends, or ended; None without any. They end with the key."""
-        last_end = max(filter(None, self.digests.values()), default=None)
-        return min(last_end, self.expires_at or last_end) if last_end else None
-
-    @property
-    def scheduled_task(self) -> ScheduledTask | None:
-        """Return the task that runs when the key expires and stops counting toward the quota."""
-        return ScheduledTask("api_keys.expire", self.expires_at) if self.is_live and self.expires_at else None
-
-    @property
     def derived_items(self) -> tuple[Item, ...]:
         """Return the items that find the key by its secrets' SHA-256 and, of a live key, the item with its grantors."""
-        pointers = (build_api_key_pointer(digest, self.item_key) for digest in self.digests)
+        pointers = build_secret_pointers(self)
         dependency = {
             "pk": self.item_key[0],
             "sk": f"{KEY_DEPENDENCY_PREFIX}{self.id}",
@@ -81,14 +63,14 @@ class ApiKey(Credential):
             "scopes": self.scopes,
             **({"expires_at": self.expires_at} if self.expires_at else {}),
         }
-        return (*pointers, dependency) if self.is_live and self.grantor_ids is not None else tuple(pointers)
+        return (*pointers, dependency) if self.is_live and self.grantor_ids is not None else pointers
 
     def revocation_fields(
         self, timestamp: str, reason: RevocationReason | None = None, cause_id: str | None = None
     ) -> dict[str, Any]:
         """Return the fields of a revoked key. `cause_id`: the user or key whose change revoked it, if any."""
         cause = {"revoked_because": {"reason": reason, "id": cause_id}} if reason else {}
-        return {"revoked_at": timestamp, "is_live": False, **cause}
+        return {**super().revocation_fields(timestamp), **cause}
 
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that remove the person as creator and grantor, and from its name."""

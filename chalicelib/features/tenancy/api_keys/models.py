@@ -1,30 +1,19 @@
 """Requests and responses of the operations on API keys."""
 
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
 from chalicelib.features.tenancy.models.memberships import RevokedKeyOut
-from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ip_networks import parse_ip_network
-from chalicelib.kernel.http.fields import DateTime, Name, Timestamp, deduplicate, out_of_range_error
-from chalicelib.kernel.http.models import Input, Output, RecordOutput
+from chalicelib.kernel.http.fields import Name, deduplicate
+from chalicelib.kernel.http.models import Input, Output
+from chalicelib.kernel.identity.key_models import FutureDateTime, KeyOut, KeyRotation, Network
 from chalicelib.kernel.permissions.roles import all_scopes
 
 RevocationReason = Literal["parent_revoked", "member_removed", "member_left", "member_demoted", "person_erased"]
 
 _SCOPES: Final = all_scopes()
 Scope = Literal[_SCOPES]  # type: ignore[valid-type]
-
-
-def _require_future(timestamp: str) -> str:
-    if timestamp <= now():
-        raise out_of_range_error("must lie in the future")
-    return timestamp
-
-
-def _normalize_network(cidr: str) -> str:
-    return str(parse_ip_network(cidr))
 
 
 class ApiKeyCreate(Input):
@@ -37,12 +26,12 @@ class ApiKeyCreate(Input):
     scopes: Annotated[list[Scope], AfterValidator(deduplicate)] = Field(
         ["read"], min_length=1, max_length=40, description="At most the scopes of the creator.", examples=[["read"]]
     )
-    expires_at: Annotated[DateTime, AfterValidator(_require_future)] | None = Field(
+    expires_at: FutureDateTime | None = Field(
         None,
         description="RFC 3339 with an offset. At most, and by default, the expiry of the API key that creates it.",
         examples=["2030-01-01T00:00:00.000Z"],
     )
-    allowed_ips: list[Annotated[str, AfterValidator(_normalize_network)]] = Field(
+    allowed_ips: list[Network] = Field(
         default_factory=list,
         max_length=40,
         description="Networks (CIDR) from which it works. Default: any, or those of the API key that creates it.",
@@ -50,13 +39,11 @@ class ApiKeyCreate(Input):
     )
 
 
-class ApiKeyRotation(Input):
+class ApiKeyRotation(KeyRotation):
     """How long the former secret continues to work.
 
     Use the time to replace the secret in the program's settings; 0 ends it at once.
     """
-
-    grace_hours: int = Field(24, ge=0, le=168, examples=[24])
 
 
 class RevokedBecauseOut(Output):
@@ -72,35 +59,16 @@ class RevokedBecauseOut(Output):
     )
 
 
-class ApiKeyOut(RecordOutput):
+class ApiKeyOut(KeyOut):
     """A credential of a program, which has access to one organization within its scopes.
 
     Only the responses that create or rotate it contain the secret in `key`.
     """
 
-    secret_fields: ClassVar[frozenset[str]] = frozenset({"key"})
-
-    name: str = Field(examples=["Nightly export"])
     scopes: list[str] = Field(
         description="Keys that were created earlier may have `audit-log:write`, which is equal to `audit-log:read`.",
         examples=[["read"]],
     )
-    expires_at: Timestamp | None = Field(examples=["2026-11-27T09:30:00.000Z"])
-    allowed_ips: list[str] = Field(examples=[["192.0.2.0/24"]])
-    hint: str = Field(examples=["atr_…eVQS"])
-    key: str | None = Field(None, description="The secret, when created or rotated. Null otherwise.", examples=[None])
-    former_secrets_until: Timestamp | None = Field(
-        description=(
-            "When the last of the secrets that were replaced by `rotate` stops working. Once this time has passed, only"
-            " the current secret works. Null if there are no former secrets."
-        ),
-        examples=[None],
-    )
-    created_by: str | None = Field(
-        description="Id of the user or API key that created it. Null after the person was erased."
-    )
-    last_used_at: Timestamp | None = Field(description="To the minute.")
-    status: Literal["active", "revoked", "expired"] = Field(examples=["active"])
     revoked_because: RevokedBecauseOut | None = Field(
         description="The user or key whose change revoked it, and the reason. Null if the key itself was revoked.",
         examples=[None],

@@ -1,15 +1,13 @@
 """API keys of an organization: list, create, revoke, rotate."""
 
-from chalicelib.features.tenancy.api_keys.entities import MAX_ACTIVE_SECRETS, ApiKey
+from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.api_keys.logic import key_creation
 from chalicelib.features.tenancy.api_keys.logic.key_revocation import plan_dependent_key_revocation
 from chalicelib.features.tenancy.api_keys.models import ApiKeyCreate, ApiKeyOut, ApiKeyRotation
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
-from chalicelib.kernel.core.clock import after
-from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.identity import api_key_format
+from chalicelib.kernel.identity import key_secrets
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -48,14 +46,16 @@ def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate)
     a role that cannot grant its scopes.
     """
     issuer = key_creation.caller_api_key_or_member(ctx)
-    fields, secret = key_creation.validate_and_build_key_fields(issuer, body), api_key_format.generate_api_key()
+    fields, (secret, secret_fields) = (
+        key_creation.validate_and_build_key_fields(issuer, body),
+        key_secrets.issue_secret(),
+    )
     key = ApiKey(
         **ctx.new_id_and_time_fields(),
         **fields,
         organization_id=organization.id,
         created_by=ctx.principal_or_anonymous.id,
-        hint=api_key_format.last_characters_hint(secret),
-        digests={api_key_format.digest_api_key(secret): None},
+        **secret_fields,
         grantor_ids=key_creation.mark_issuance_and_merge_grantor_ids(ctx, issuer),
     )
     ctx.changes.event(ctx.changes.create(key))
@@ -113,22 +113,10 @@ def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKe
     The caller needs every scope of the key. An API key as the caller also needs bounds that are no narrower. From then
     on the key also depends on the caller, and is revoked with them as with its creator.
     """
-    if api_key.status != "active":
-        raise Problem("invalid_transition", f"The API key is {api_key.status}. Create another one.")
+    key_secrets.require_active(api_key)
     grantor_ids = _authorize_rotation_and_extend_grantor_ids(ctx, api_key)
-    secret, grace_ends_at = api_key_format.generate_api_key(), after(ctx.now, hours=body.grace_hours)
-    active_digests = {
-        digest: min(expires_at or grace_ends_at, grace_ends_at)
-        for digest, expires_at in api_key.digests.items()
-        if expires_at is None or expires_at > ctx.now
-    }
-    if body.grace_hours and len(active_digests) == MAX_ACTIVE_SECRETS:
-        detail = f"{MAX_ACTIVE_SECRETS} of its secrets are active. Wait until one expires, or rotate with graceHours 0."
-        raise Problem("limit_exceeded", detail)
-    digests = active_digests | {api_key_format.digest_api_key(secret): None}
-    rotated = ctx.changes.update(
-        api_key, digests=digests, hint=api_key_format.last_characters_hint(secret), grantor_ids=grantor_ids
-    )
+    secret, fields = key_secrets.rotate_secret(api_key, body.grace_hours, ctx.now)
+    rotated = ctx.changes.update(api_key, **fields, grantor_ids=grantor_ids)
     return ApiKeyOut.of(ctx.changes.event(rotated), key=secret)
 
 

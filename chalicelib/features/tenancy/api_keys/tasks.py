@@ -6,21 +6,18 @@ from typing import Any
 from chalicelib.features.tenancy.api_keys.entities import ApiKey, KeyRevocation
 from chalicelib.features.tenancy.api_keys.logic.key_revocation import plan_dependent_key_revocation
 from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.identity import key_secrets
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
-from chalicelib.kernel.work import jobs, outbox, tasks
+from chalicelib.kernel.work import jobs, outbox
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
 
-@task("api_keys.expire")
+@task(ApiKey.expiry_task)
 def stop_counting_expired_key(message: dict[str, Any]) -> None:
     """Stop counting an expired API key toward the quota. The key itself stopped working when it expired."""
-    key = tasks.load_record_or_none(ApiKey, message)
-    if key and key.is_live and key.status == "expired":
-        changes = UnitOfWork(now())
-        changes.update_untracked(key, is_live=False)
-        changes.commit()
+    key_secrets.stop_counting_if_expired(ApiKey, message)
 
 
 @task(KeyRevocation.task, emits={"organization.api_key.revoked": ApiKey})

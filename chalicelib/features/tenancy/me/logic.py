@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, Literal
 
-from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.entities import Invitation, address_partition
@@ -27,7 +26,7 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import timestamp
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.api_key_format import digest_api_key
-from chalicelib.kernel.identity.auth import ApiKeyPrincipal, bearer_credential_or_none
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal, ServiceKeyPrincipal, bearer_credential_or_none
 from chalicelib.kernel.identity.jwt import User, read_verified_claims
 from chalicelib.kernel.identity.token_claims import TokenClaims
 from chalicelib.kernel.permissions.roles import Role
@@ -100,32 +99,37 @@ def _id_derivation(user: User, claims: TokenClaims) -> IdDerivation:
     return IdDerivation(method=method, issuer=claims.iss, subject=claims.sub)
 
 
-def describe_api_key(ctx: Context, principal: ApiKeyPrincipal) -> Me:
-    """Return an API key with its organization."""
-    api_key = ApiKey.from_item(ctx.access.api_key_item)
-    secret_expires_at = api_key.digests[digest_api_key(bearer_credential_or_none(ctx.request) or "")]
-    organization = table.get(Organization.make_item_key(id=api_key.organization_id))
+def describe_key(ctx: Context, principal: ApiKeyPrincipal | ServiceKeyPrincipal) -> Me:
+    """Return an API key with its organization, or a service key."""
+    key = principal.credential
+    secret_expires_at = key.digests[digest_api_key(bearer_credential_or_none(ctx.request) or "")]
     return Me(
-        id=api_key.id,
+        id=key.id,
         id_derivation=None,
         username=None,
-        name=api_key.name,
+        name=key.name,
         email=None,
         email_verified=False,
         is_operator=False,
         credential=CredentialOut(
-            type="api_key",
-            expires_at=min(filter(None, (secret_expires_at, api_key.expires_at)), default=None),
+            type=key.actor_type,
+            expires_at=min(filter(None, (secret_expires_at, key.expires_at)), default=None),
             audiences=None,
-            scopes=api_key.scopes,
-            allowed_ips=api_key.allowed_ips,
-            created_by=api_key.created_by,
+            scopes=key.scopes,
+            allowed_ips=key.allowed_ips,
+            created_by=key.created_by,
         ),
-        organizations=[*_organization_with_role(organization, principal.role_from_scopes)] if organization else [],
+        organizations=[*_organization_of_api_key(principal)] if isinstance(principal, ApiKeyPrincipal) else [],
         has_more_organizations=False,
         pending_invitations=[],
         has_more_pending_invitations=False,
     )
+
+
+def _organization_of_api_key(principal: ApiKeyPrincipal) -> Iterator[OrganizationOfCaller]:
+    """Yield the organization of an API key, unless it is deleted."""
+    if organization := table.get(Organization.make_item_key(id=principal.credential.organization_id)):
+        yield from _organization_with_role(organization, principal.role_from_scopes)
 
 
 def _query_memberships_and_invitation_pointers(user: User) -> tuple[QueryResult, QueryResult]:

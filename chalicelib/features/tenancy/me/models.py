@@ -28,23 +28,25 @@ class IdDerivation(Output):
 
 
 class CredentialOut(Output):
-    """What the service knows about the token or API key of the request.
+    """What the service knows about the token or key of the request.
 
-    It shows how long the credential is valid, and what limits an API key. It never contains the secret.
+    It shows how long the credential is valid, and what limits an API key or service key. It never contains the secret.
     """
 
-    type: Literal["user", "api_key"] = Field(description="As the type of the actor in log entries.", examples=["user"])
-    expires_at: Timestamp | None = Field(
-        description="When it stops working: the token's `exp`, or the expiry of the API key or of its former secret."
+    type: Literal["user", "api_key", "service_key"] = Field(
+        description="As the type of the actor in log entries.", examples=["user"]
     )
-    audiences: list[str] | None = Field(description="The token's `aud`. Null for an API key.", examples=[["atrium"]])
-    scopes: list[str] | None = Field(description="The API key's scopes. Null for a user.", examples=[None])
+    expires_at: Timestamp | None = Field(
+        description="When it stops working: the token's `exp`, or the expiry of the key or of its former secret."
+    )
+    audiences: list[str] | None = Field(description="The token's `aud`. Null for a key.", examples=[["atrium"]])
+    scopes: list[str] | None = Field(description="The key's scopes. Null for a user.", examples=[None])
     allowed_ips: list[str] | None = Field(
-        description="The networks (CIDR) from which the API key works; empty if from any. Null for a user.",
+        description="The networks (CIDR) from which the key works; empty if from any. Null for a user.",
         examples=[None],
     )
     created_by: str | None = Field(
-        description="Id of the user or API key that created the API key. Null for a user.", examples=[None]
+        description="Id of the user or API key that created the key. Null for a user.", examples=[None]
     )
 
 
@@ -76,7 +78,7 @@ class InvitationOfCaller(Output):
 
 
 class Me(Output):
-    """The caller as the service sees them: a user by their token, or an API key by its record.
+    """The caller as the service sees them: a user by their token, or an API key or service key by its record.
 
     Use it to show who is signed in, and to find out why a request is refused: which address counts as verified, and
     which role or scopes the caller has.
@@ -85,15 +87,13 @@ class Me(Output):
     no_store: ClassVar[bool] = True
 
     id: str = Field(
-        description="The id of the user or API key, as in members and log entries.",
+        description="The id of the user or key, as in members and log entries.",
         examples=["4c1a2b5e-0000-4000-8000-000000000002"],
     )
     id_derivation: IdDerivation | None = Field(description="How a user's id follows from the token. Null for a key.")
-    username: str | None = Field(description="Null if the token has none, and for an API key.", examples=["ada"])
-    name: str | None = Field(description="The user's or the API key's name.", examples=["Ada Lovelace"])
-    email: str | None = Field(
-        description="Null if the token has none, and for an API key.", examples=["ada@example.com"]
-    )
+    username: str | None = Field(description="Null if the token has none, and for a key.", examples=["ada"])
+    name: str | None = Field(description="The user's or the key's name.", examples=["Ada Lovelace"])
+    email: str | None = Field(description="Null if the token has none, and for a key.", examples=["ada@example.com"])
     email_verified: bool = Field(
         description="Whether the issuer says that the address is the user's. Only then can they accept invitations.",
         examples=[True],
@@ -101,7 +101,7 @@ class Me(Output):
     is_operator: bool = Field(description="Whether the user is an operator of the service.", examples=[False])
     credential: CredentialOut
     organizations: list[OrganizationOfCaller] = Field(
-        description="The first 25 organizations of a user, or the organization of an API key."
+        description="The first 25 organizations of a user, or the organization of an API key. Empty for a service key."
     )
     has_more_organizations: bool = Field(
         description="Whether the user has further organizations. `GET /organizations` lists all.", examples=[False]

@@ -1,9 +1,9 @@
 """The operation that describes the caller."""
 
-from chalicelib.features.tenancy.me.logic import describe_api_key, describe_user
+from chalicelib.features.tenancy.me.logic import describe_key, describe_user
 from chalicelib.features.tenancy.me.models import Me
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.identity.auth import ApiKeyPrincipal
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal, ServiceKeyPrincipal
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.route_groups import RouteGroup
 
@@ -14,7 +14,9 @@ routes = RouteGroup("me")
 def get_me(ctx: Context) -> Me:
     """Get the caller: their id, names and address, their credential, their organizations and pending invitations.
 
-    Use it to see what the service reads from a token, or what an API key may do. An API key needs no scope.
+    Use it to see what the service reads from a token, or what an API key or service key may do. Keys need no scope.
     """
     principal = ctx.principal_or_anonymous
-    return describe_api_key(ctx, principal) if isinstance(principal, ApiKeyPrincipal) else describe_user(ctx, ctx.user)
+    if isinstance(principal, ApiKeyPrincipal | ServiceKeyPrincipal):
+        return describe_key(ctx, principal)
+    return describe_user(ctx, ctx.user)

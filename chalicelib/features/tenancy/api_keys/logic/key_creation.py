@@ -18,7 +18,7 @@ from chalicelib.kernel.permissions.roles import ungrantable_scopes
 def caller_api_key_or_member(ctx: Context) -> ApiKey | Member:
     """Return the issuer of a key: the calling API key, or the caller's membership of the organization."""
     if isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal):
-        return ApiKey.from_item(ctx.access.api_key_item)
+        return ApiKey.from_item(ctx.access.credential_item)
     return Member.from_item(ctx.access.own_membership_item or {})
 
 
