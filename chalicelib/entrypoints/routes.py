@@ -190,6 +190,24 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
         "/organizations/{organization_id}/audit-log/reconciliations/{reconciliation_id}",
         "chalicelib.features.audit.reconciliations.operations:get_reconciliation",
     ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/{entry_id}",
+        "chalicelib.features.audit.proofs.operations:get_audit_entry",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/{entry_id}/proof",
+        "chalicelib.features.audit.proofs.operations:prove_audit_entry",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/consistency",
+        "chalicelib.features.audit.proofs.operations:prove_audit_log_consistency",
+    ),
     ("system", "GET", "/system/service-keys", "chalicelib.features.events.service_keys.operations:list_service_keys"),
     ("system", "POST", "/system/service-keys", "chalicelib.features.events.service_keys.operations:create_service_key"),
     (
@@ -209,6 +227,24 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
         "POST",
         "/system/service-keys/{service_key_id}/rotate",
         "chalicelib.features.events.service_keys.operations:rotate_service_key",
+    ),
+    (
+        "organizations",
+        "POST",
+        "/organizations/{organization_id}/events",
+        "chalicelib.features.events.entries.operations:create_event",
+    ),
+    (
+        "organizations",
+        "POST",
+        "/organizations/{organization_id}/events/batch",
+        "chalicelib.features.events.entries.operations:create_events",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/events",
+        "chalicelib.features.events.entries.operations:list_events",
     ),
     (
         "organizations",
