@@ -31,7 +31,6 @@ FEATURES: Final = (
     "audit.exports",
     "audit.reconciliations",
     "audit.proofs",
-    "events.service_keys",
     "events.entries",
     "privacy.erasures",
     "notifications",
@@ -62,6 +61,7 @@ FEATURES: Final = (
     "admin.migrations",
     "admin.status",
     "admin.chain_tests",
+    "events.service_keys",
 )
 """Packages of `chalicelib.features` with operations or tasks, in the order of the documentation."""
 

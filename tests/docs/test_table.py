@@ -27,6 +27,7 @@ from tests.harness.exports import append_entries
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import set_role
 from tests.harness.platforms import create_platform
+from tests.harness.service_keys import create_service_key
 from tests.harness.sites import create_site
 from tests.harness.stored_records import committed_changes
 from tests.harness.webhooks import create_webhook, rename_organization
@@ -55,11 +56,12 @@ def attempt_and_notice(api, workers, organization, edith, configure, receiver, m
 
 
 @pytest.fixture
-def items(api, organization, ada, configure, userinfo_profile, issuer, attempt_and_notice):
+def items(api, organization, ada, operator, configure, userinfo_profile, issuer, attempt_and_notice):
     """Items of every kind: those of the recorded walk through the API, and those of what it leaves out."""
     platform = create_platform(api, organization)
     set_domain_state(platform, "verified", next_check_at=now())
     create_site(api, organization, platformId=platform.id)
+    create_service_key(api, operator)
     api.patch(organization.path, caller=ada, json={"companyAddress": "x" * 3500}).expect(200)
     api.post(f"{organization.path}/audit-log/reconciliations", caller=ada).expect(202)
     start_chain_test(organization.id, turns=2)

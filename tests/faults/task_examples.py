@@ -75,6 +75,13 @@ def create_expiring_api_key(tenant: TenantFixture) -> ItemKey:
     return f"O#{tenant.id}", f"K#{key.id}"
 
 
+def create_expiring_service_key(tenant: TenantFixture) -> ItemKey:
+    """Create a service key that expires in a day."""
+    key = tenant.create_service_key(expiresAt=after(now(), days=1))
+    tenant.workers.run_until_idle()
+    return f"SERVICE-KEY#{key.id}", "#"
+
+
 def remove_admin_with_many_api_keys(tenant: TenantFixture) -> ItemKey:
     """Remove an admin who created more API keys than one transaction revokes."""
     owner, admin = tenant.people.owner, tenant.people.admin
@@ -290,6 +297,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "reconciliations.run": TaskExample(start_reconciliation),
     "replays.run": TaskExample(delivery_examples.create_replay),
     "research.work": TaskExample(create_research_job),
+    "service_keys.expire": TaskExample(create_expiring_service_key, {"days": 2}),
     "taxonomy.remove": TaskExample(delete_taxonomy_subtree),
     "webhooks.disable": TaskExample(delivery_examples.create_webhook_to_disable),
     "webhooks.exhaust": TaskExample(delivery_examples.create_exhausted_delivery),
