@@ -39,7 +39,7 @@ class EventTypePut(Input):
         " `{data.amount}` for the property `amount` of the data, which `properties` of the schema must contain.",
         examples=[_SENTENCE_EXAMPLE],
     )
-    schema_: JsonObject = Field(
+    data_schema: JsonObject = Field(
         alias="schema",
         description="JSON Schema (2020-12) of the event's `data`, up to 32 KiB.",
         examples=[_SCHEMA_EXAMPLE],
@@ -82,8 +82,8 @@ class EventTypeOut(Output):
     versions: list[SchemaVersionOut] | None = _present_if_set(
         "All versions of the schema, the first one first. Events can name any of them.", None
     )
-    schema_: dict[str, Any] = Field(
-        alias="schema",
+    data_schema: dict[str, Any] = Field(
+        serialization_alias="schema",
         description="JSON Schema (2020-12) of the event's `data`.",
         examples=[{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}],
     )
