@@ -10,6 +10,8 @@ from chalicelib.kernel.http.models import Input, RecordOutput
 ErasureStatus = Literal["queued", "running", "completed", "failed"]
 
 _MAX_ID_CHARACTERS: Final = 128
+"""Length of the type and of the id of an actor, as in application events."""
+
 _PROGRAM_TYPES: Final = ("api_key", "service_key")
 
 
