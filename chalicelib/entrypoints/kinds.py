@@ -59,10 +59,13 @@ KINDS: dict[str, str] = {
     "space.member": "chalicelib.features.platforms.spaces.entities:SpaceMember",
     "space.module_override": "chalicelib.features.platforms.modules.entities:ModuleOverride",
     "space.module_overrides": "chalicelib.features.platforms.modules.entities:ModuleOverrideSet",
+    "system.event_type": "chalicelib.features.events.types.entities:EventType",
+    "system.event_type.schema_version": "chalicelib.features.events.types.entities:SchemaVersion",
     "system.service_key": "chalicelib.features.events.service_keys.entities:ServiceKey",
     "taxonomy": "chalicelib.features.taxonomy.entities.nodes:Taxonomy",
     "taxonomy.attachment": "chalicelib.features.taxonomy.attachments.entities:TaxonomyAttachment",
     "taxonomy.felling": "chalicelib.features.taxonomy.entities.nodes:NodeRemovalJob",
     "taxonomy.node": "chalicelib.features.taxonomy.entities.nodes:TaxonomyNode",
     "taxonomy.system_tags": "chalicelib.features.taxonomy.entities.nodes:SystemTagSet",
+    "tile_build": "chalicelib.features.audit.proofs.entities:TileBuild",
 }

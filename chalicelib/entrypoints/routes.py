@@ -192,6 +192,42 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/{entry_id}",
+        "chalicelib.features.audit.proofs.operations:get_audit_entry",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/{entry_id}/proof",
+        "chalicelib.features.audit.proofs.operations:prove_audit_entry",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/consistency",
+        "chalicelib.features.audit.proofs.operations:prove_audit_log_consistency",
+    ),
+    (
+        "organizations",
+        "POST",
+        "/organizations/{organization_id}/events",
+        "chalicelib.features.events.entries.operations:create_event",
+    ),
+    (
+        "organizations",
+        "POST",
+        "/organizations/{organization_id}/events/batch",
+        "chalicelib.features.events.entries.operations:create_events",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/events",
+        "chalicelib.features.events.entries.operations:list_events",
+    ),
+    (
+        "organizations",
         "POST",
         "/organizations/{organization_id}/erasures",
         "chalicelib.features.privacy.erasures.operations:erase_person",
@@ -799,6 +835,7 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     ),
     ("system", "GET", "/status", "chalicelib.features.admin.status.operations:get_status"),
     ("system", "GET", "/system/audit-log", "chalicelib.features.admin.status.operations:list_system_audit_log"),
+    ("system", "PUT", "/event-types/{event_type}", "chalicelib.features.events.types.operations:put_event_type"),
     ("system", "GET", "/system/service-keys", "chalicelib.features.events.service_keys.operations:list_service_keys"),
     ("system", "POST", "/system/service-keys", "chalicelib.features.events.service_keys.operations:create_service_key"),
     (
@@ -820,6 +857,7 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
         "chalicelib.features.events.service_keys.operations:rotate_service_key",
     ),
     ("documentation", "GET", "/event-types", "chalicelib.entrypoints.event_types:list_event_types"),
+    ("documentation", "GET", "/event-types/{event_type}", "chalicelib.entrypoints.event_types:get_event_type"),
     ("documentation", "GET", "/", "chalicelib.entrypoints.documentation:get_service_links"),
     ("documentation", "GET", "/openapi.json", "chalicelib.entrypoints.documentation:get_openapi_document"),
     ("documentation", "GET", "/docs", "chalicelib.entrypoints.documentation:get_docs"),

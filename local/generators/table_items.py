@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from chalicelib.features.events.types.entities import TYPE_NAMES_PARTITION
 from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from chalicelib.features.notifications.webhooks.models.attempt_counts import COUNTS_PREFIX
@@ -26,7 +27,7 @@ from chalicelib.features.tenancy.api_keys.entities import KEY_DEPENDENCY_PREFIX
 from chalicelib.features.tenancy.entities.memberships import email_sort_key
 from chalicelib.features.tenancy.invitations.entities import address_partition
 from chalicelib.features.tenancy.logic import email_hashes
-from chalicelib.kernel.audit_log import ledger, quarantine
+from chalicelib.kernel.audit_log import ledger, quarantine, tile_storage
 from chalicelib.kernel.audit_log.entries import body_key, pending_key
 from chalicelib.kernel.audit_log.mac_chains import chain_key
 from chalicelib.kernel.authorization import ancestor_cache
@@ -62,6 +63,7 @@ ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
         auth.secret_pointer_key("{sha256 of the API key}"),
         "the key of the record of an API key or service key",
     ),
+    ("event type name", (TYPE_NAMES_PARTITION, "{type}"), "the name of a declared event type"),
     (
         "API key dependency",
         ("O#{organization_id}", f"{KEY_DEPENDENCY_PREFIX}{{id}}"),
@@ -97,7 +99,12 @@ ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
     (
         "entry batch",
         (ledger.sequence_index_or_batch_key(LOG, 0)[0], "{sequence}"),
-        "the ids of entries that were appended together",
+        "the ids and the leaf hashes of entries that were appended together",
+    ),
+    (
+        "tree tile",
+        (tile_storage.log_tile_storage(LOG).partition, "{level}#{index}"),
+        "up to 256 hashes of a log's Merkle tree, from which proofs are computed",
     ),
     ("subscriber list", subscriptions_key(LOG), "the subscribers to a log, as of the last delivered entry"),
     (

@@ -54,7 +54,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.taxonomy.attachments.logic.attachment_queries.count_visible_attachments_up_to_limit of_node": DisplayRead(
         "the number of attachments of a node"
     ),
-    "features.audit.log.logic.entry_queries._narrowest_index by_actor by_target by_type": DecisionRead(
+    "features.audit.log.logic.entry_queries._narrowest_index by_actor by_origin by_target by_type": DecisionRead(
         f"{_LOGS}::TestFilteredExports::test_contain_and_prove_all_matching_entries"
     ),
     "features.audit.log.logic.entry_queries._query_sequence_index 'index1'": DecisionRead(
@@ -71,7 +71,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         "the estimated number of deliveries of a replay, which itself reads the table"
     ),
     "features.platforms.domains.operations.list_domain_inventory by_status": _LIST_FILTER,
-    "features.privacy.erasures.logic in_organization": _ERASURE,
+    "features.privacy.erasures.logic.named_people in_organization": _ERASURE,
     "kernel.storage.record_types.container_content_ranges sibling_index": _ERASURE,
     "features.audit.reconciliations.logic.log_reader.LogReader.list_newest_about by_target": _RECONCILIATION,
     "features.audit.reconciliations.logic.log_reader.LogReader.list_of_types_until by_type": _RECONCILIATION,

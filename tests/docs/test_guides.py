@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.notifications.channels.entities import MAX_CHANNELS
-from chalicelib.features.notifications.channels.logic.chat_messages import MAX_NAME_CHARACTERS
+from chalicelib.features.notifications.channels.logic.display_names import MAX_NAME_CHARACTERS
 from chalicelib.features.notifications.channels.logic.provider_rules import RETRY_SECONDS, url_mismatch_reason
 from chalicelib.kernel.core.settings import Settings
 from chalicelib.kernel.operations.access_rules import RequireRole

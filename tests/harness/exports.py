@@ -21,6 +21,7 @@ from chalicelib.features.audit.exports.logic.verify import (
     verify_checkpoint_note,
 )
 from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.entries import outbox_writes
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
@@ -109,7 +110,7 @@ def append_entries(log: str, count: int, characters: int = 10) -> None:
         target = {"type": "organization", "id": log, "name": f"Name {n}"}
         data = {f"field{k}": _random_text(f"{n} {k}", min(characters, 4000)) for k in range(1 + characters // 4000)}
         event = build_event("organization.updated", log, target, data)
-        table.write_transaction(event.outbox_writes(Chains.read(log)))
+        table.write_transaction(outbox_writes([event], Chains.read(log)))
     ledger.append_pending_and_return_longest_wait_ms(log)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from chalicelib.kernel.audit_log.entries import Event
+from chalicelib.kernel.audit_log.entries import Event, LogEvent, outbox_writes
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
@@ -28,7 +28,7 @@ def build_event(
     )
 
 
-def build_pending_items(events: Iterable[Event]) -> list[Item]:
+def build_pending_items(events: Iterable[LogEvent]) -> list[Item]:
     """Return the items that the commits of events write, before the ledger appends the entries."""
     chains: dict[str, Chains] = {}
     items: dict[tuple[str, str], Item] = {}
@@ -36,7 +36,7 @@ def build_pending_items(events: Iterable[Event]) -> list[Item]:
         if event.log not in chains:
             chains[event.log] = Chains.read(event.log)
         chain = chains[event.log]
-        written = [write.item or {} for write in event.outbox_writes(chain)]
+        written = [write.item or {} for write in outbox_writes([event], chain)]
         chain.use_other_chain(written[-1])
         chain.use_other_chain()  # The next entry extends the same chain.
         items |= {(item["pk"], item["sk"]): item for item in written}

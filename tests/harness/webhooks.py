@@ -108,7 +108,7 @@ def store_delivery(
         event_type=event_type,
         organization_id=webhook.organization.id,
         sequence=sequence,
-        occurred_at=occurred_at,
+        received_at=occurred_at,
         now=occurred_at,
         attempt_at=occurred_at if status == "pending" else None,
     )

@@ -13,7 +13,8 @@ from chalicelib.kernel.core.encoding import to_base64url
 from tests.catalogue import log_proof
 from tests.harness import memory_aws, snapshots
 from tests.harness.api import ApiClient, Json
-from tests.harness.audit_logs import verify_integrity
+from tests.harness.application_events import commit_application_event
+from tests.harness.audit_logs import list_entries, verify_integrity
 from tests.harness.callers import Issuer, Person
 from tests.harness.erasures import complete_erasure, keys_of_items_containing
 from tests.harness.invitations import CreatedInvitation, decide_on_invitation, post_invitation
@@ -22,6 +23,9 @@ from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.workers import Workers
 
 NAMES: Final = ("emmy", "lise", "hedy")
+CUSTOMERS: Final = ("17", "c-17", "c-170")
+"""Ids of customers. They are parts of one another, and of other values in entries."""
+
 ADDRESSES: Final = 2
 
 Identity = tuple[str, int]
@@ -31,7 +35,7 @@ Identity = tuple[str, int]
 identities = st.tuples(st.sampled_from(NAMES), st.integers(0, ADDRESSES - 1))
 ACTIONS: Final = [
     *("join", "join", "join", "invite", "accept", "decline", "leave", "remove", "promote", "rename", "make_key"),
-    *("mention", "seal"),
+    *("mention", "seal", "report", "report_about", "report_data"),
 ]
 steps = st.tuples(st.sampled_from(ACTIONS), identities, identities)
 """An action of a person, possibly on another person."""
@@ -74,9 +78,26 @@ class History:
                 post_invitation(self.api, self.organization, f"guest-{number}@example.org", message=message)
             case "seal":
                 self.workers.deliver()
+            case "report" | "report_about" | "report_data":
+                self._report(action, person, other, number)
             case _:
                 method, url, body = requests[action]
                 self.api.request(method, url, caller=person, json=body)
+
+    def _report(self, action: str, person: Person, other: Person, number: int) -> None:
+        """Report an application event that names a person in one of three places, and maybe another one as its actor.
+
+        It also names a customer of the application, whose id is part of the ids of others.
+        """
+        reference = {"type": "user", "id": person.id, "name": person.name}
+        customer = {"type": "customer", "id": CUSTOMERS[number % len(CUSTOMERS)], "name": None}
+        data = {"userId": other.id, "email": person.email} if action == "report_data" else {"count": 17}
+        commit_application_event(
+            self.organization.id,
+            actor=reference if action == "report" else customer,
+            targets=[reference] if action == "report_about" else [customer] * (number % 2),
+            data=data | {"note": "n" * 5000 * (number % 3 == 0)},
+        )
 
     def _invite(self, actor: Person, subject: Identity, **fields: str) -> None:
         response = post_invitation(self.api, self.organization, self.people[subject], caller=actor, **fields)
@@ -144,3 +165,36 @@ def test_an_erasure_removes_all_data_of_the_person_and_no_other_data(
     assert {key: items_after.get(key) for key in others} == others
     assert verify_integrity(api, organization, checkpoint=to_base64url(report["checkpoint"].encode()))["valid"]
     log_proof.assert_logs_are_proven(items_after)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=6)
+@given(st.lists(steps, min_size=3, max_size=14), st.sampled_from(CUSTOMERS))
+@example([("report", ("lise", 0), ("emmy", 0)), ("report_about", ("lise", 0), ("emmy", 0))], "17")
+def test_an_erasure_of_an_actor_erases_exactly_the_application_events_that_name_the_actor(
+    api, workers, clock, ada, people, history_steps, customer_id
+):
+    memory_aws.reset()
+    history = History(api, workers, create_organization(api, ada), people)
+    for step in history_steps:
+        history.perform(*step)
+    clock.shift(minutes=1)
+    workers.run_until_idle()
+    organization = history.organization
+    before = list_entries(api, organization)
+    actor = {"type": "customer", "id": customer_id}
+    named = {entry["id"] for entry in before if _is_about(entry, actor)}
+    record = complete_erasure(api, workers, clock, organization, actor=actor)
+    assert (record["erasedEntries"], record["erasedRecords"]) == (len(named), 0)
+    after = {entry["id"]: entry for entry in list_entries(api, organization)}
+    assert {each for each, entry in after.items() if "erased" in entry} == named
+    assert [after[entry["id"]] for entry in before if entry["id"] not in named] == [
+        entry for entry in before if entry["id"] not in named
+    ]
+    assert verify_integrity(api, organization)["valid"]
+    log_proof.assert_logs_are_proven(snapshots.items_by_key())
+
+
+def _is_about(entry: Json, actor: Json) -> bool:
+    """Return whether an application event has the actor as its actor or as a target."""
+    references = [entry["actor"], *entry.get("targets", ())]
+    return "receivedAt" in entry and any(actor.items() <= each.items() for each in references)

@@ -61,6 +61,12 @@ def entries(draw: st.DrawFn) -> dict[str, Any]:
         "data": draw(st.none() | st.dictionaries(texts, values, max_size=3)),
     }
     if draw(st.booleans()):
+        reference = {name: draw(names) for name in ("type", "id", "name")}
+        actor = {**entry["actor"], "asserted": True} if draw(st.booleans()) else reference
+        entry |= {"version": 1, "receivedAt": draw(texts), "actor": actor, "reportedBy": reference}
+        targets = [reference] * draw(st.integers(0, 2))
+        entry |= {"target": targets[0] if targets else None, "targets": targets}
+    elif draw(st.booleans()):
         entry |= {"actor": None, "target": None, "context": None, "changes": [], "data": None, "erased": True}
     sequence = draw(st.none() | st.integers(1, 10**9))
     integrity = {"leafHash": draw(st.sampled_from(["0" * 64])), "treeSize": sequence} if sequence else None
@@ -129,9 +135,15 @@ def test_csv_rows_equal_ndjson_lines(drawn_entries):
         assert [cells[name] for name in ("sequence", "id", "occurredAt", "type")] == [
             to_text(entry[name]) for name in ("sequence", "id", "occurredAt", "type")
         ]
-        for name_of_object, prefix in (("actor", "actor"), ("target", "target"), ("context", ""), ("integrity", "")):
-            for name, value in (entry[name_of_object] or {}).items():
-                assert cells[prefix + name.title() if prefix else name] == to_text(value)
+        prefixes = {"actor": "actor", "target": "target", "context": "", "integrity": "", "reportedBy": "reportedBy"}
+        for name_of_object, prefix in prefixes.items():
+            for name, value in (entry.get(name_of_object) or {}).items():
+                expected = "true" if name == "asserted" else to_text(value)
+                assert cells[prefix + name.title() if prefix else name] == expected
+        assert [cells[name] for name in ("version", "receivedAt")] == [
+            to_text(entry.get(name)) for name in ("version", "receivedAt")
+        ]
+        assert (json.loads(cells["targets"]) if cells["targets"] else None) == entry.get("targets")
         assert json.loads(cells["changes"]) == entry["changes"]
         assert (json.loads(cells["data"]) if cells["data"] else None) == entry["data"]
         assert cells["erased"] == ("true" if "erased" in entry else "")

@@ -10,12 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from chalicelib.features.notifications.channels.logic.application_messages import MAX_TEXT_CHARACTERS
 from chalicelib.features.notifications.channels.logic.chat_messages import (
-    MAX_NAME_CHARACTERS,
     MessageContent,
     build_delivery_url,
     encode_message_body,
 )
+from chalicelib.features.notifications.channels.logic.display_names import MAX_NAME_CHARACTERS
 from chalicelib.features.notifications.channels.models import Provider
 from chalicelib.features.notifications.logic.retry_schedule import (
     JITTER_FRACTION,
@@ -59,10 +60,46 @@ def build_content(event_type, actor_type, actor, target):
             "target": {"type": "organization", "id": "t", "name": target},
         },
         7,
+        None,
     )
 
 
-message_contents = st.builds(build_content, st.sampled_from(list(EVENT_TYPES)), kinds, st.none() | names, names)
+def build_application_content(sentence, names_of_actor_and_target, reporter, data, *, asserts_actor=True):
+    actor, target = names_of_actor_and_target
+    reported_by = {"type": "api_key", "id": "k", "name": reporter}
+    named_actor = {"type": "customer", "id": "c-17", "name": actor, "asserted": True}
+    reference = {"type": "invoice", "id": "INV-42", "name": target}
+    return MessageContent.from_entry(
+        {
+            "type": "invoice.approved",
+            "version": 1,
+            "occurredAt": TIMESTAMP,
+            "receivedAt": TIMESTAMP,
+            "organizationId": "o",
+            "data": data,
+            "changes": [],
+            "actor": named_actor if asserts_actor else reported_by,
+            "reportedBy": reported_by,
+            "target": reference,
+            "targets": [reference],
+        },
+        7,
+        sentence,
+    )
+
+
+application_contents = st.builds(
+    build_application_content,
+    st.none()
+    | st.lists(st.sampled_from(["{actor}", "{target}", "{data.note}", "@", "&"]) | names, max_size=6).map("".join),
+    st.tuples(names, names),
+    names,
+    st.none() | st.fixed_dictionaries({"note": names | st.integers() | st.lists(names, max_size=2)}),
+    asserts_actor=st.booleans(),
+)
+message_contents = (
+    st.builds(build_content, st.sampled_from(list(EVENT_TYPES)), kinds, st.none() | names, names) | application_contents
+)
 
 
 def content_with_names(actor: str, target: str = "it") -> MessageContent:
@@ -129,6 +166,15 @@ def test_markdown_shows_the_sentence_as_one_paragraph_of_plain_text(provider, co
 def test_no_message_mentions_everyone(provider, content):
     text = encode_message_body(provider, content).decode()
     assert not re.search(r"@(?:everyone|here|channel|group)", text, re.IGNORECASE)
+
+
+@given(application_contents)
+@example(build_application_content("{data.note}everyone", ("a", "b"), "c", {"note": "@"}))
+@example(build_application_content("{actor}{actor}{actor}", ("&" * 500, "b"), "c" * 500, {}))
+def test_a_text_about_an_application_event_is_one_short_line_that_a_value_cannot_extend(content):
+    assert content.plain_text == " ".join(content.plain_text.split())
+    assert 0 < len(content.plain_text) <= MAX_TEXT_CHARACTERS
+    assert "{data." not in content.plain_text or "{data." in json.dumps(content.event)
 
 
 @pytest.mark.parametrize("provider", get_args(Provider))

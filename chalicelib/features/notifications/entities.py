@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, ClassVar, Final, Self
 
-from chalicelib.features.notifications.models.event_types import is_in_scope_areas
+from chalicelib.features.notifications.models.event_areas import is_in_scope_areas
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id_and_time_fields
@@ -43,6 +43,8 @@ class Subscriber(Entity):
     send_task: ClassVar[str]
     delivery_type: ClassVar[type["Delivery"]]
     min_interval_seconds: ClassVar[int] = 0
+    shows_sentences: ClassVar[bool] = False
+    """Whether it receives events as sentences, so that those of application events have to be loaded."""
 
     organization_id: str
     events: list[str]
@@ -92,15 +94,18 @@ class Delivery(Entity):
         event_type: str,
         organization_id: str,
         sequence: int,
-        occurred_at: str,
+        received_at: str,
         now: str,
         attempt_at: str | None,
     ) -> Self:
-        """Return a new delivery that is attempted at a time, or skipped without one."""
+        """Return a new delivery that is attempted at a time, or skipped without one.
+
+        `received_at`: the time in the id of the event, by which deliveries are listed and replayed.
+        """
         subscriber_fields: dict[str, Any] = {cls.subscriber_field: subscriber_id}
         return cls(
             id=event_id,
-            created_at=occurred_at,
+            created_at=received_at,
             updated_at=now,
             organization_id=organization_id,
             event_type=event_type,

@@ -6,19 +6,29 @@ so that the sweep finds it if everything else fails.
 """
 
 import hashlib
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import rfc8785
 from pydantic_core import from_json
 
 from chalicelib.kernel.audit_log.authenticity import make_pending_mac
-from chalicelib.kernel.audit_log.mac_chains import Chains
+from chalicelib.kernel.audit_log.mac_chains import Chains, LinkWithMac
+from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.crypto.merkle import leaf_hash
-from chalicelib.kernel.storage.entity import Entity, Facet, Item, ItemKey, ScheduledTask, schedule_attributes
+from chalicelib.kernel.storage.entity import (
+    Collection,
+    Entity,
+    Facet,
+    Item,
+    ItemKey,
+    ScheduledTask,
+    schedule_attributes,
+)
 from chalicelib.kernel.storage.log_ids import organization_id_from_log
 from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.writes import Write, put_if_absent_write
@@ -27,7 +37,10 @@ APPEND_TASK: Final = "ledger.wake"
 """The scheduled task of a pending entry. It triggers the log's ledger instead of a task function."""
 
 INLINE_BYTES: Final = 4096
-"""Longer canonical bytes are stored in a separate item."""
+"""Longer canonical bytes of a built-in event are stored in a separate item."""
+
+RECEIVED_AT: Final = "receivedAt"
+"""A field that only the entries of application events have."""
 
 REDRIVE_AFTER_SECONDS: Final = 10
 """Time after a commit or an append at which the sweep triggers the log if work remains."""
@@ -56,6 +69,10 @@ class EntryItem(Entity):
 
     Until then the item has a `link` and a `mac`: see `mac_chains` and `authenticity`. An erased entry has no body,
     actor, target or seal; `erased` is the service's signature of what remains.
+
+    `origin` is set for application events only: those that an application reports. Their times are those of the
+    receipt. Their body is always in a separate item, so that the ledger, which changes the entry, does not write the
+    body again. `target` and `actor` are in lower case, as the filters of lists are.
     """
 
     kind, log_rules = "entry", LogRules(exemption="It is an entry of the log itself.")
@@ -64,11 +81,13 @@ class EntryItem(Entity):
     by_target = Facet("A#{log_id}#T#{target}", "facet1")
     by_actor = Facet("A#{log_id}#A#{actor}", "facet2")
     by_type = Facet("A#{log_id}#E#{type}", "facet3")
+    by_origin = Collection("A#{log_id}#O#{origin}", "{id}", index="index2", newest_first=True)
 
     log_id: str
     type: str
     target: str | None = None
     actor: str | None = None
+    origin: Literal["application"] | None = None
     leaf: bytes
     body: bytes | None = None
     erased: bytes | None = None
@@ -80,6 +99,8 @@ class EntryItem(Entity):
     def from_canonical_bytes(cls, log: str, body: bytes) -> "EntryItem":
         """Return the entry with these canonical bytes, before the ledger has processed it."""
         content = from_json(body)
+        if RECEIVED_AT in content:
+            return cls._from_application_event(log, content, body)
         return cls(
             id=content["id"],
             created_at=content["occurredAt"],
@@ -92,10 +113,43 @@ class EntryItem(Entity):
             body=body if len(body) <= INLINE_BYTES else None,
         )
 
+    @classmethod
+    def _from_application_event(cls, log: str, content: Mapping[str, Any], body: bytes) -> "EntryItem":
+        target = content["target"]
+        return cls(
+            id=content["id"],
+            created_at=content[RECEIVED_AT],
+            updated_at=content[RECEIVED_AT],
+            log_id=log,
+            type=content["type"],
+            target=target and ascii_lower(str(target["id"])),
+            actor=ascii_lower(str(content["actor"]["id"])),
+            origin="application",
+            leaf=leaf_hash(body),
+        )
+
+
+class LogEvent(ABC):
+    """An event as the log records it: a built-in one (`Event`), or one that an application reports."""
+
+    id: str
+    type: str
+    log: str
+    context: Mapping[str, str | None]
+
+    @property
+    @abstractmethod
+    def received_at(self) -> str:
+        """The time by which the log orders and filters the entry."""
+
+    @abstractmethod
+    def canonical_leaf_bytes(self) -> bytes:
+        """Return the leaf data: the canonical JSON of the entry without `sequence` and `integrity`."""
+
 
 @dataclass(frozen=True)
-class Event:
-    """An event: what happened, to what, and by whom."""
+class Event(LogEvent):
+    """A built-in event: what happened, to what, and by whom."""
 
     id: str
     type: str
@@ -107,8 +161,13 @@ class Event:
     changes: list[dict[str, Any]]
     data: Mapping[str, Any] | None
 
+    @property
+    def received_at(self) -> str:
+        """The time of the change."""
+        return self.occurred_at
+
     def canonical_leaf_bytes(self) -> bytes:
-        """Return the leaf data: the canonical JSON of the entry without `sequence` and `integrity`."""
+        """Return the leaf data. Long values are replaced by their digests."""
         return canonical_json(
             {
                 "id": self.id,
@@ -123,26 +182,31 @@ class Event:
             }
         )
 
-    def outbox_writes(self, chains: Chains) -> list[Write]:
-        """Return the writes that commit the entry. The last one extends a chain.
 
-        The others create the entry, its bytes if they are long, and its pointer. Raises Problem `unavailable` if AWS
-        KMS cannot decrypt the key that authenticates it.
-        """
-        body, link = self.canonical_leaf_bytes(), chains.next_link
-        entry = EntryItem.from_canonical_bytes(self.log, body)
-        mac = make_pending_mac(self.log, self.id, entry.leaf, link)
-        proof = {"link": link.to_bytes(), "mac": mac}
-        pk, sk = body_key(self.log, self.id)
-        body_items = [] if entry.body else [{"pk": pk, "sk": sk, "body": body}]
-        request_attributes = {"requestId": request_id} if (request_id := self.context["requestId"]) else {}
-        pending_pointer = (
-            build_pending_pointer(self.log, self.id, entry.leaf, proof, self.occurred_at) | request_attributes
-        )
-        return [
-            *map(put_if_absent_write, (entry.item() | proof, *body_items, pending_pointer)),
-            chains.extension_write(link, mac),
-        ]
+def outbox_writes(events: Sequence[LogEvent], chains: Chains) -> list[Write]:
+    """Return the writes that commit the entries of events of one log. The last write extends a chain by all of them.
+
+    The others create for each event its entry, its bytes if they are not in the entry, and its pointer. Entries follow
+    one another in the chain, so the ledger appends them in the order of `events`. Raises Problem `unavailable` if AWS
+    KMS cannot decrypt the key that authenticates them.
+    """
+    writes, links, link = list[Write](), list[LinkWithMac](), chains.next_link
+    for event in events:
+        body = event.canonical_leaf_bytes()
+        entry = EntryItem.from_canonical_bytes(event.log, body)
+        links.append(LinkWithMac(link, make_pending_mac(event.log, event.id, entry.leaf, link)))
+        writes += map(put_if_absent_write, _outbox_items(event, entry, body, links[-1]))
+        link = links[-1].next_link
+    return [*writes, chains.extension_write(links)]
+
+
+def _outbox_items(event: LogEvent, entry: EntryItem, body: bytes, link: LinkWithMac) -> list[Item]:
+    proof = {"link": link.link.to_bytes(), "mac": link.mac}
+    pk, sk = body_key(event.log, event.id)
+    body_items = [] if entry.body else [{"pk": pk, "sk": sk, "body": body}]
+    request_attributes = {"requestId": request_id} if (request_id := event.context["requestId"]) else {}
+    pointer = build_pending_pointer(event.log, event.id, entry.leaf, proof, event.received_at)
+    return [entry.item() | proof, *body_items, pointer | request_attributes]
 
 
 def build_pending_pointer(log: str, entry_id: str, leaf: bytes, proof: Mapping[str, Any], timestamp: str) -> Item:

@@ -126,15 +126,16 @@ class Chains:
         end = ChainEnd.from_item_or_empty(self._items[self._shards[0]])
         return Link(self._shards[0], end.number + 1, end.mac)
 
-    def extension_write(self, link: Link, mac: bytes) -> Write:
-        """Return the write that extends the chain by a link, on condition that it is unchanged."""
-        pk, sk = chain_key(self.log, link.shard)
-        current_item, item = self._items[link.shard], {"pk": pk, "sk": sk, "number": link.number, "mac": mac}
+    def extension_write(self, links: "Sequence[LinkWithMac]") -> Write:
+        """Return the write that extends a chain by consecutive links, on condition that it is unchanged."""
+        (first, _), (last, mac) = links[0], links[-1]
+        pk, sk = chain_key(self.log, first.shard)
+        current_item, item = self._items[first.shard], {"pk": pk, "sk": sk, "number": last.number, "mac": mac}
         if current_item is None:
             return put_if_absent_write(item)
-        if not link.previous:  # The item was altered, so there is no previous MAC to compare.
+        if not first.previous:  # The item was altered, so there is no previous MAC to compare.
             return Write("Put", (pk, sk), item=item)
-        return Write("Put", (pk, sk), item=item, condition="#mac = :mac", names=["mac"], values={"mac": link.previous})
+        return Write("Put", (pk, sk), item=item, condition="#mac = :mac", names=["mac"], values={"mac": first.previous})
 
     def use_other_chain(self, *current_item: Item | None) -> None:
         """Extend the other chain next. `current_item`: the present item of the chain that was tried, if it is known."""
@@ -152,6 +153,11 @@ class LinkWithMac(NamedTuple):
 
     link: Link
     mac: bytes
+
+    @property
+    def next_link(self) -> Link:
+        """Return the link that follows in the chain."""
+        return Link(self.link.shard, self.link.number + 1, self.mac)
 
 
 def links_with_macs(pointers: Iterable[Item]) -> list[LinkWithMac]:

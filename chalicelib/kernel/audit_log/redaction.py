@@ -11,6 +11,7 @@ from typing import Final
 from chalicelib.kernel.audit_log import entry_macs, ledger
 from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json
 from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, key_id
 from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
@@ -18,6 +19,7 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write
 _PURPOSE: Final = b"atrium erased entry\n"
 _UNSIGNED: Final = b"\x00"
 _REMAINING_ATTRIBUTES: Final = ("id", "created_at", "updated_at", "type", "leaf")
+_REMAINING_IF_PRESENT: Final = ("origin",)
 _REMOVED_ATTRIBUTES: Final = (
     "body",
     "actor",
@@ -53,7 +55,10 @@ def is_redacted_entry_intact(log: str, sequence: int, item: Item) -> bool:
     size, signature = item.get("tree_size"), item["erased"]
     if not (isinstance(size, int) and isinstance(signature, bytes)):
         return False
-    remaining = EntryItem(**{name: item[name] for name in _REMAINING_ATTRIBUTES}, log_id=log, erased=signature)
+    if is_application_type(item["type"]) != ("origin" in item):  # The signature covers the type, not the origin.
+        return False
+    names = [*_REMAINING_ATTRIBUTES, *(name for name in _REMAINING_IF_PRESENT if name in item)]
+    remaining = EntryItem(**{name: item[name] for name in names}, log_id=log, erased=signature)
     expected = remaining.item() | ledger.entry_position_attributes(log, sequence, size)
     return expected == item and _has_valid_signature(_redaction_signature_input(log, item), signature)
 

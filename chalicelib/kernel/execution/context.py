@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Receipt, ReportedEvent, receive_events
 from chalicelib.kernel.authorization.access import Access
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id_and_time_fields
@@ -25,6 +26,7 @@ from chalicelib.kernel.permissions.access_epochs import Epoch, EpochSubject
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits import buckets
 from chalicelib.kernel.rate_limits.buckets import RateLimitState
+from chalicelib.kernel.rate_limits.volume_limits import count_volume
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, ItemKey
 from chalicelib.kernel.storage.key_templates import render_prefix
@@ -67,10 +69,12 @@ class Records(list[Entity]):
 class ExternalEffect:
     """An irreversible effect of an operation, which happens once per request, however often the handler runs.
 
-    `rate_limit_states`: the limits that counted the request before the effect, empty if none did yet.
+    `rate_limit_states`: the limits that counted the request before the effect, empty if none did yet. `volume_states`:
+    the limits that counted its volume, or None if they did not yet.
     """
 
     rate_limit_states: Sequence[RateLimitState] = ()
+    volume_states: Sequence[RateLimitState] | None = None
     results: list[Any] = field(default_factory=list)
 
     def charge_rate_limits_once(self, states: Sequence[RateLimitState]) -> None:
@@ -78,6 +82,12 @@ class ExternalEffect:
         if not self.rate_limit_states:
             buckets.count_request_in_own_transaction(states)
             self.rate_limit_states = states
+
+    def count_volume_once(self, operation: Operation, body: Any, subject: str) -> Sequence[RateLimitState]:
+        """Count the volume of a body, unless it has been counted already. Raises Problem `rate_limited`."""
+        if self.volume_states is None:
+            self.volume_states = count_volume(operation.volume_limits, body, subject)
+        return self.volume_states
 
 
 @dataclass
@@ -241,6 +251,14 @@ class Context:
         """Return a new record for each element of `fields`. The ids of the records have the same order."""
         new_fields = sorted((self.new_id_and_time_fields() for _ in fields), key=lambda new: str(new["id"]))
         return [kind(**new, **ids, **each) for new, each in zip(new_fields, fields, strict=True)]
+
+    def report(self, log: str, reports: Sequence[ReportedEvent]) -> list[ApplicationEvent]:
+        """Commit events that the caller reports, all or none, and return them with their ids in the same order."""
+        origin = self.audit_origin
+        receipt = Receipt(log, self.now, origin.actor, origin.operation_id, origin.request_id)
+        events = receive_events(reports, receipt)
+        self.changes.report(events)
+        return events
 
     def run_once(self, effect: Callable[[], T]) -> T:
         """Perform an irreversible effect, and return its result. A repeated handler gets the same result."""

@@ -58,6 +58,8 @@ def _call_handler_and_check_if_match(ctx: Context, access: Access, rate_limit_st
             _enforce_if_match_until_commit(ctx, target)
         raise
     _enforce_if_match_until_commit(ctx, target)
+    if operation.volume_limits:
+        ctx.effect.count_volume_once(operation, arguments["body"], access.outermost_container_pk)
     return result
 
 

@@ -35,7 +35,10 @@ def execute_or_raise_problem(operation: Operation, request: Request) -> Response
 
 def _count_and_run(operation: Operation, request: Request) -> Response:
     _reject_unknown_api_version(request)
-    request_input, usage = RequestInput(operation, request), RateLimitUsage.authenticate_and_count_request(request)
+    request_input, usage = (
+        RequestInput(operation, request),
+        RateLimitUsage.authenticate_and_count_request(request, counts_only_failures=bool(operation.volume_limits)),
+    )
     add_fields(principal=usage.caller.actor_type)
     try:
         response = authorize_and_run_with_retries(request_input, usage)

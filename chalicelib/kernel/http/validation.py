@@ -21,7 +21,7 @@ from chalicelib.kernel.http.request import Request
 M = TypeVar("M", bound=Input)
 
 MAX_BODY_BYTES: Final = 1 << 20
-"""Size of the body of a request."""
+"""Size of the body of a request, unless an operation declares another one."""
 
 _MAX_NAME_CHARACTERS: Final = 200
 """Maximum length of a name in a pointer. The names of actual fields are shorter."""
@@ -68,16 +68,18 @@ def validate_body(
     *,
     accepts_form: bool = False,
     is_required: bool = False,
+    max_bytes: int = MAX_BODY_BYTES,
 ) -> Input:
     """Return the request's body as its model.
 
     `public_record`: the record as the caller sees it, to which a merge patch applies. `accepts_form`: whether the body
-    can be an HTML form. `is_required`: whether a missing body is an error. Otherwise it is equal to `{}`.
+    can be an HTML form. `is_required`: whether a missing body is an error. Otherwise it is equal to `{}`. `max_bytes`:
+    the size of a body.
 
     Raises Problem `payload_too_large`, `unsupported_media_type`, `malformed_json` or `validation_failed`.
     """
     model = model or _NoBody
-    body = _json_body_bytes(request, accepts_form=accepts_form)
+    body = _json_body_bytes(request, max_bytes, accepts_form=accepts_form)
     if is_required and not body:
         detail = "The body is missing. Send the fields to change as JSON, or {} to change nothing."
         raise Problem("malformed_json", detail)
@@ -193,10 +195,10 @@ def _classes_in_annotation(annotation: Any) -> list[type]:
     return [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
 
 
-def _json_body_bytes(request: Request, *, accepts_form: bool) -> bytes:
-    if len(request.body) > MAX_BODY_BYTES:
+def _json_body_bytes(request: Request, max_bytes: int, *, accepts_form: bool) -> bytes:
+    if len(request.body) > max_bytes:
         raise Problem(
-            "payload_too_large", f"A body can have at most {MAX_BODY_BYTES} bytes. This one has {len(request.body)}."
+            "payload_too_large", f"A body can have at most {max_bytes} bytes. This one has {len(request.body)}."
         )
     if request.body.strip():
         content_type = request.headers.get("content-type", "application/json")

@@ -57,6 +57,7 @@ class RequestInput:
             public_record,
             accepts_form=operation.accepts_form,
             is_required=operation.requires_body,
+            max_bytes=operation.max_body_bytes,
         )
 
 

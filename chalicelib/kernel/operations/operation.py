@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from chalicelib.kernel.http.models import Input, Output, Patch, Query
 from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.http.validation import MAX_BODY_BYTES
 from chalicelib.kernel.operations.access_rules import (
     AccessRule,
     Caller,
@@ -25,6 +26,7 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.grants import Membership
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitBucket, Scope
+from chalicelib.kernel.rate_limits.volume_limits import VolumeLimit
 from chalicelib.kernel.storage.entity import Container, Entity
 
 CREATED, ACCEPTED, OK, NO_CONTENT = 201, 202, 200, 204
@@ -34,7 +36,8 @@ CREATED, ACCEPTED, OK, NO_CONTENT = 201, 202, 200, 204
 class Operation:
     """An operation of the API: a method and a path.
 
-    `emits`: the events that it can emit, the usual one first. `collection_path`: the path below which a created record
+    `emits`: the built-in events that it can emit, the usual one first. `reports_events`: whether it commits the events
+    that an application reports instead. `collection_path`: the path below which a created record
     is found, if that is not the path of the operation.
 
     Reads: the parameters of the function are records of the path, and values of further items that are read in the same
@@ -51,8 +54,10 @@ class Operation:
     `Cache-Control` header. `alternative` is the advice on what to request instead if a response is too large.
 
     `has_external_effects` marks operations with effects before the commit, such as sending a message. If a precondition
-    fails, these effects do not happen. `rate_limits` limit how often callers can use the operation. `accepts_form`
-    allows the body to be an HTML form. `deprecation` is set before an operation is removed.
+    fails, these effects do not happen. `rate_limits` limit how often callers can use the operation. `volume_limits`
+    limit how much it writes for an organization; its requests then do not count against the quota of requests.
+    `max_body_bytes` is the size of a body, and `accepts_form` allows it to be an HTML form. `deprecation` is set before
+    an operation is removed.
     """
 
     group: str
@@ -72,10 +77,13 @@ class Operation:
     has_etag: bool = False
     cache_control: str = ""
     rate_limits: tuple[RateLimit, ...] = ()
+    volume_limits: tuple[VolumeLimit, ...] = ()
+    max_body_bytes: int = MAX_BODY_BYTES
     accepts_form: bool = False
     alternative: str = ""
     extra_check: Callable[[Any, Request], None] | None = None
     grants_access: bool = False
+    reports_events: bool = False
     deprecation: Deprecation | None = None
 
     def rate_limit_buckets(self, subjects: Mapping[Scope, str]) -> list[RateLimitBucket]:
@@ -101,12 +109,18 @@ class Operation:
     @property
     def emits_events(self) -> bool:
         """Whether it emits events. Every operation that can change something does."""
-        return bool(self.emits)
+        return bool(self.emits) or self.reports_events
 
     @property
     def succeeds_with_created_or_accepted(self) -> bool:
-        """Whether success means that a record was created, whose URL is in `Location`."""
+        """Whether success means that something was created."""
         return self.success in (CREATED, ACCEPTED)
+
+    @property
+    def has_location(self) -> bool:
+        """Whether the response names the URL of the created record in `Location`."""
+        model = self.response_or_item_model
+        return self.succeeds_with_created_or_accepted and (model is None or model.has_location)
 
     @property
     def supports_if_match(self) -> bool:

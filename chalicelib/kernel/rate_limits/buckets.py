@@ -82,13 +82,17 @@ class RateLimitBucket:
 
 @dataclass(frozen=True)
 class RateLimitState:
-    """The state of a bucket at a time: how many requests are `used`, and when it `resets_at`."""
+    """The state of a bucket at a time: how many requests are `used`, and when it `resets_at`.
+
+    `amount`: what the current request counts, which is more than 1 if something else than requests is counted.
+    """
 
     rate_limit: RateLimit
     key: ItemKey
     timestamp: str
     used: int
     resets_at: str
+    amount: int = 1
 
     @property
     def reset_after_seconds(self) -> int:
@@ -98,7 +102,8 @@ class RateLimitState:
     @property
     def headers(self) -> Mapping[str, str]:
         """Return the response headers, with the current request counted."""
-        return self.rate_limit.headers(self.rate_limit.limit - self.used - 1, self.reset_after_seconds)
+        remaining = max(0, self.rate_limit.limit - self.used - self.amount)
+        return self.rate_limit.headers(remaining, self.reset_after_seconds)
 
     @property
     def problem(self) -> Problem:

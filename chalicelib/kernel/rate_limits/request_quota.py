@@ -28,6 +28,8 @@ WINDOW_SECONDS: Final = 60
 _WINDOW_MS: Final = WINDOW_SECONDS * 1000
 _MAX_COUNTERS: Final = 1000
 REQUESTS: Final = "requests"
+FAILED_REQUESTS: Final = "failed-requests"
+"""The limit of failed requests, for operations whose successful requests are not counted."""
 _ANONYMOUS: Final = "anonymous-requests"
 _REJECTED_KEYS: Final = "refused-credentials"
 _REJECTED_KEY: Final = "refused-credential"
@@ -40,7 +42,7 @@ _SHARES_PER_NETWORK: Final = 5
 So a program that repeats a revoked key does not exhaust the limit for others.
 """
 
-_counters: dict[str, OrderedDict[str, "_BatchReservingCounter"]] = {}
+_counters: dict[str, OrderedDict[str, "BatchReservingCounter"]] = {}
 _counters_lock: Final = Lock()
 
 
@@ -52,7 +54,7 @@ def count_and_limit_request(principal_id: str) -> RateLimitState | None:
     rate_limit = _principal_limit_or_none()
     if rate_limit is None:
         return None
-    state = _get_or_create_counter(rate_limit, principal_id).count_request_and_return_prior_state(rate_limit)
+    state = get_or_create_counter(rate_limit, principal_id).count_request_and_return_prior_state(rate_limit)
     if state.used >= rate_limit.limit:
         add_fields(limited=principal_id)
         raise state.problem
@@ -62,7 +64,26 @@ def count_and_limit_request(principal_id: str) -> RateLimitState | None:
 def refund(principal_id: str) -> None:
     """Undo the counting of a request that turned out not to be the principal's."""
     if rate_limit := _principal_limit_or_none():
-        _get_or_create_counter(rate_limit, principal_id).refund()
+        get_or_create_counter(rate_limit, principal_id).refund()
+
+
+def count_failed_request(principal_id: str) -> None:
+    """Count a failed request of a principal whose successful requests are not counted."""
+    if rate_limit := _principal_limit_or_none(FAILED_REQUESTS):
+        get_or_create_counter(rate_limit, principal_id).count_request_and_return_prior_state(rate_limit)
+
+
+def check_failed_request_rate(principal_id: str) -> None:
+    """Reject a request of a principal that sent too many failing ones in this window. It counts nothing.
+
+    Raises Problem `rate_limited`.
+    """
+    if rate_limit := _principal_limit_or_none(FAILED_REQUESTS):
+        state = get_or_create_counter(rate_limit, principal_id).state_without_counting(rate_limit)
+        if state.used >= rate_limit.limit:
+            add_fields(limited=principal_id)
+            detail = f"Too many requests failed. Correct them, and try again in {state.reset_after_seconds} s."
+            raise rate_limit.exceeded_problem(state.reset_after_seconds, detail)
 
 
 def count_and_limit_anonymous_request(network: str) -> None:
@@ -71,7 +92,7 @@ def count_and_limit_anonymous_request(network: str) -> None:
     Raises Problem `rate_limited` if the network's bucket is exhausted.
     """
     if rate_limit := _network_limit_or_none(_ANONYMOUS):
-        state = _get_or_create_counter(rate_limit, network).count_request_and_return_prior_state(rate_limit)
+        state = get_or_create_counter(rate_limit, network).count_request_and_return_prior_state(rate_limit)
         if state.used >= rate_limit.limit:
             add_fields(limited="network")
             raise state.problem
@@ -80,7 +101,7 @@ def count_and_limit_anonymous_request(network: str) -> None:
 def count_rejected_key(secret: str, network: str) -> None:
     """Count a request with a rejected API key by the digest of the secret and by the client network."""
     for rate_limit, subject in _rejected_key_limits(secret, network):
-        _get_or_create_counter(rate_limit, subject).count_request_and_return_prior_state(rate_limit)
+        get_or_create_counter(rate_limit, subject).count_request_and_return_prior_state(rate_limit)
 
 
 def check_rejected_key_rate(secret: str, network: str) -> None:
@@ -89,7 +110,7 @@ def check_rejected_key_rate(secret: str, network: str) -> None:
     It counts nothing. Raises Problem `rate_limited`.
     """
     for rate_limit, subject in _rejected_key_limits(secret, network):
-        state = _get_or_create_counter(rate_limit, subject).state_without_counting(rate_limit)
+        state = get_or_create_counter(rate_limit, subject).state_without_counting(rate_limit)
         if state.used >= rate_limit.limit:
             add_fields(limited="network")
             detail = f"Too many requests were sent with a rejected API key. Try again in {state.reset_after_seconds} s."
@@ -106,9 +127,9 @@ def reset() -> None:
     _counters.clear()
 
 
-def _principal_limit_or_none() -> RateLimit | None:
+def _principal_limit_or_none(name: str = REQUESTS) -> RateLimit | None:
     limit = settings().requests_per_minute
-    return RateLimit(REQUESTS, limit=limit, seconds=WINDOW_SECONDS, per="principal") if limit else None
+    return RateLimit(name, limit=limit, seconds=WINDOW_SECONDS, per="principal") if limit else None
 
 
 def _network_limit_or_none(name: str, divisor: int = 1) -> RateLimit | None:
@@ -126,11 +147,12 @@ def _rejected_key_limits(secret: str, network: str) -> list[tuple[RateLimit, str
     return [(by_secret, f"{secret}#{network}"), (by_network, network)] if by_secret and by_network else []
 
 
-def _get_or_create_counter(rate_limit: RateLimit, subject: str) -> "_BatchReservingCounter":
+def get_or_create_counter(rate_limit: RateLimit, subject: str) -> "BatchReservingCounter":
+    """Return this process's counter of a subject. Counters that have not been used for long are discarded."""
     with _counters_lock:
         counters = _counters.setdefault(rate_limit.name, OrderedDict())
         counter = counters.get(subject) or counters.setdefault(
-            subject, _BatchReservingCounter(rate_limit.name, subject_digest(subject))
+            subject, BatchReservingCounter(rate_limit.name, subject_digest(subject))
         )
         counters.move_to_end(subject)
         if len(counters) > _MAX_COUNTERS:
@@ -139,12 +161,12 @@ def _get_or_create_counter(rate_limit: RateLimit, subject: str) -> "_BatchReserv
 
 
 @dataclass
-class _BatchReservingCounter:
+class BatchReservingCounter:
     """This process's counts for a subject in the window that ends at `ends_at_ms`.
 
-    `seen`: requests since the last write, including rejected ones and those of earlier windows. `reserved`: the total
-    of all processes at the last write; `remaining`: this process's unused part of it. `unreported`: requests that were
-    allowed without a reservation.
+    It counts requests, or amounts of something else. `seen`: the amount since the last write, including what was
+    rejected and that of earlier windows. `reserved`: the total of all processes at the last write; `remaining`: this
+    process's unused part of it. `unreported`: the amount that was allowed without a reservation.
     """
 
     name: str
@@ -157,36 +179,45 @@ class _BatchReservingCounter:
     lock: Lock = field(default_factory=Lock)
 
     @property
-    def used_request_count(self) -> int:
-        """Return the number of used requests as far as this process knows."""
+    def used_amount(self) -> int:
+        """Return the used amount as far as this process knows."""
         return self.reserved + self.unreported - self.remaining
 
     def count_request_and_return_prior_state(self, rate_limit: RateLimit) -> RateLimitState:
         """Count a request, and return the state of the bucket before it. An exhausted bucket stays unchanged."""
+        state, _ = self.try_count(rate_limit, 1, BATCH_SIZE)
+        return state
+
+    def try_count(self, rate_limit: RateLimit, amount: int, batch: int) -> tuple[RateLimitState, bool]:
+        """Count an amount if the limit allows it. Return the state before it, and whether it was counted.
+
+        An amount above the whole limit is allowed if nothing has been used. `batch`: how much is reserved at once, and
+        the amount that is allowed without a reservation.
+        """
         with self.lock:
             now_milliseconds = self._enter_current_window()
-            self.seen += 1
-            if not self.remaining and self.seen >= BATCH_SIZE and self.used_request_count < rate_limit.limit:
-                self._reserve_batch(rate_limit)
-            state = self._state_at(now_milliseconds, rate_limit)
-            if self.remaining:
-                self.remaining -= 1
-            elif state.used < rate_limit.limit:
-                self.unreported += 1
-            return state
+            self.seen += amount
+            if self.remaining < amount and self.seen >= batch and self.used_amount < rate_limit.limit:
+                self._reserve_batch(rate_limit, max(batch, amount - self.remaining))
+            state = self._state_at(now_milliseconds, rate_limit, amount)
+            is_allowed = amount <= self.remaining or state.used + amount <= rate_limit.limit or state.used <= 0
+            if is_allowed:
+                from_reservation = min(amount, self.remaining)
+                self.remaining -= from_reservation
+                self.unreported += amount - from_reservation
+            return state, is_allowed
 
     def state_without_counting(self, rate_limit: RateLimit) -> RateLimitState:
         """Return the state of the bucket as far as this process knows."""
         with self.lock:
             return self._state_at(self._enter_current_window(), rate_limit)
 
-    def refund(self) -> None:
-        """Undo the counting of one request."""
+    def refund(self, amount: int = 1) -> None:
+        """Undo the counting of a request, or of an amount."""
         with self.lock:
-            if self.unreported:
-                self.unreported -= 1
-            else:
-                self.remaining += 1
+            from_unreported = min(amount, self.unreported)
+            self.unreported -= from_unreported
+            self.remaining += amount - from_unreported
 
     def _enter_current_window(self) -> int:
         """Start a new window if the last one has ended, and return the current time in milliseconds."""
@@ -198,23 +229,24 @@ class _BatchReservingCounter:
             self.ends_at_ms, self.reserved, self.remaining, self.unreported = window_end_ms, 0, 0, 0
         return now_milliseconds
 
-    def _state_at(self, now_milliseconds: int, rate_limit: RateLimit) -> RateLimitState:
-        used, resets_at = self.used_request_count, timestamp(self.ends_at_ms)
-        return RateLimitState(rate_limit, self._counter_item_key, timestamp(now_milliseconds), used, resets_at)
+    def _state_at(self, now_milliseconds: int, rate_limit: RateLimit, amount: int = 1) -> RateLimitState:
+        used, resets_at = self.used_amount, timestamp(self.ends_at_ms)
+        return RateLimitState(rate_limit, self._counter_item_key, timestamp(now_milliseconds), used, resets_at, amount)
 
-    def _reserve_batch(self, rate_limit: RateLimit) -> None:
-        """Report the unreported requests and reserve a batch, which may be smaller or empty.
+    def _reserve_batch(self, rate_limit: RateLimit, batch: int) -> None:
+        """Report the unreported amount and reserve a batch, which may be smaller or empty.
 
         If that fails, the next batch stays unreported. If it succeeded although the response was lost, the batch is
         counted twice.
         """
         self.seen = 0
-        batch = min(BATCH_SIZE, rate_limit.limit - self.used_request_count)
+        batch = min(batch, rate_limit.limit - self.used_amount)
         with log_and_ignore_aws_errors("uncounted"):
             ttl = self.ends_at_ms // 1000 + WINDOW_SECONDS
             total = table.increment(self._counter_item_key, "used", self.unreported + batch, ttl=ttl)
-            self.reserved, self.unreported = min(total, rate_limit.limit), 0
-            self.remaining = max(0, min(batch, rate_limit.limit - (total - batch)))
+            unused, self.unreported = self.remaining, 0
+            self.reserved = min(total, rate_limit.limit)
+            self.remaining = unused + max(0, min(batch, rate_limit.limit - (total - batch)))
 
     @property
     def _counter_item_key(self) -> ItemKey:

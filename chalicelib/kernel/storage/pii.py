@@ -26,10 +26,15 @@ _NOTHING: Final = "(?!)"
 
 @dataclass(frozen=True)
 class PersonIdentifiers:
-    """The user ids and e-mail addresses by which a person is recognized, in lower case."""
+    """The user ids and e-mail addresses by which a person is recognized, in lower case.
+
+    `actor_ids`: ids of the person as an actor of application events. They can be short, such as `7`, so they are not
+    searched in texts. Records compare them only with fields that contain such an id.
+    """
 
     user_ids: frozenset[str]
     emails: frozenset[str]
+    actor_ids: frozenset[str] = frozenset()
 
     def appears_in(self, text: str) -> bool:
         """Return whether a text contains the person."""

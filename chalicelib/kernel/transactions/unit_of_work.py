@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from chalicelib.kernel.audit_log.entries import Event
+from chalicelib.kernel.audit_log.entries import LogEvent, outbox_writes
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.clock import after, sleep_with_jittered_backoff
 from chalicelib.kernel.core.json_equality import json_equal
@@ -51,7 +51,8 @@ class PendingEvent:
 class UnitOfWork:
     """Changes of records, and the event that their log entry records. Nothing is written before `commit`.
 
-    There are five writes: `create`, `update`, `delete`, `upsert` and `update_untracked`. `chains`: the chains of the
+    There are five writes: `create`, `update`, `delete`, `upsert` and `update_untracked`. Instead of an event about a
+    record, it can commit events that an application reports (`report`). `chains`: the chains of the
     log that were read with the authorization.
     """
 
@@ -62,6 +63,8 @@ class UnitOfWork:
     _checks: dict[ItemKey, Entity] = field(default_factory=dict)
     _epochs: dict[EpochSubject, Epoch] = field(default_factory=dict)
     _event: PendingEvent | None = None
+    reported_events: Sequence[LogEvent] = ()
+    """The events that an application reports."""
     tasks_after_commit: list[tuple[str, ItemKey]] = field(default_factory=list)
     """Tasks to start after the commit, with the keys of their records."""
 
@@ -133,12 +136,18 @@ class UnitOfWork:
         record without a log entry, or if public fields depend on the clock. `always`: commit the entry even if nothing
         changes.
         """
-        if self._event:
+        if self._event or self.reported_events:
             raise ValueError("the changes have an event already")
         self._event = PendingEvent(subject, event_type, before, always)
         if not isinstance(subject, RecordSet):
             self._records.setdefault(subject.item_key, PendingWrite(subject, subject))
         return subject
+
+    def report(self, events: Sequence[LogEvent]) -> None:
+        """Commit events that an application reports, all or none. They belong to one log, and keep their order."""
+        if self._event or self.reported_events:
+            raise ValueError("the changes have an event already")
+        self.reported_events = events
 
     def enqueue_after_commit(self, task: str, record: Entity) -> None:
         """Start a task after the commit. If its message is lost, the record's schedule starts it."""
@@ -183,6 +192,7 @@ class UnitOfWork:
         """Return whether nothing would be written, not even a log entry."""
         return (
             not (self._event and self._event.always)
+            and not self.reported_events
             and not self._extra_writes
             and not any(map(self._is_written, self._records))
         )
@@ -224,8 +234,8 @@ class UnitOfWork:
         ]
         return max([self.now, *timestamps, *removed])
 
-    def commit(self, idempotency_write: Write | None = None, event: Event | None = None) -> None:
-        """Write all changes in one transaction, with the pipeline's `idempotency_write` and the log entry of an event.
+    def commit(self, idempotency_write: Write | None = None, events: Sequence[LogEvent] = ()) -> None:
+        """Write all changes in one transaction, with the pipeline's `idempotency_write` and the log entries of events.
 
         Raises Problem if a value is taken or a quota is exceeded, ConcurrentModification if a record changed
         concurrently, and IdempotencyKeyConflict if the condition of `idempotency_write` failed.
@@ -237,12 +247,12 @@ class UnitOfWork:
             raise ConcurrentModification  # It would fail, and conflict with the transaction that sets the epochs.
         stored: dict[ItemKey, Item] = {}
         planned: list[tuple[Write, Problem | None]] = [(idempotency_write, None)] if idempotency_write else []
-        planned += self._writes_with_problems_except_extra(stored, has_entry=event is not None)
+        planned += self._writes_with_problems_except_extra(stored, has_entry=bool(events))
         planned += self._extra_writes
         epochs_closed = False
         for attempt in range(_MAX_TRIES):
             try:
-                self._commit_once_or_raise(planned, event, has_idempotency_write=idempotency_write is not None)
+                self._commit_once_or_raise(planned, events, has_idempotency_write=idempotency_write is not None)
             except TransactionCancelled as cancelled:
                 if cancelled.is_contended and attempt and not epochs_closed:
                     access_epochs.mark_epochs_as_closing(
@@ -262,21 +272,25 @@ class UnitOfWork:
                 object.__setattr__(record, "record_mac", item.get("record_mac"))
 
     def _commit_once_or_raise(
-        self, planned: Sequence[tuple[Write, Problem | None]], event: Event | None, *, has_idempotency_write: bool
+        self,
+        planned: Sequence[tuple[Write, Problem | None]],
+        events: Sequence[LogEvent],
+        *,
+        has_idempotency_write: bool,
     ) -> None:
         """Try to commit once.
 
         Raises as `commit` does, and TransactionCancelled if only another transaction conflicted.
         """
-        entry = event.outbox_writes(self._chains_or_raise) if event else []
-        planned = [*planned, *((write, None) for write in entry)]
+        entries = outbox_writes(events, self._chains_or_raise) if events else []
+        planned = [*planned, *((write, None) for write in entries)]
         try:
             table.write_transaction([write for write, _ in planned])
         except TransactionCancelled as cancelled:
-            if entry and cancelled.failed_items.get(len(planned) - len(entry)) is not None:
+            if entries and cancelled.failed_items.get(len(planned) - len(entries)) is not None:
                 return  # An earlier attempt succeeded, but its response was lost.
             failed_positions = {*cancelled.failed_items}
-            if entry:  # Its last write extends the chain.
+            if entries:  # The last write extends the chain.
                 failed_positions.discard(len(planned) - 1)
                 chain_items = [item for each, item in cancelled.failed_items.items() if each == len(planned) - 1]
                 self._chains_or_raise.use_other_chain(*chain_items)

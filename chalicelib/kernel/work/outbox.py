@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.kernel.audit_log.entries import Event, list_field_changes
+from chalicelib.kernel.audit_log.entries import Event, LogEvent, list_field_changes
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.logs import add_fields, log_and_ignore_aws_errors
@@ -38,6 +38,8 @@ class Origin:
 def commit(changes: UnitOfWork, origin: Origin, idempotency_write: Write | None = None) -> None:
     """Commit changes and the log entry of their event in one transaction. Raises as `UnitOfWork.commit` does.
 
+    If the changes contain reported events, their entries are committed instead.
+
     Raises ValueError if the changes have no event, if the origin does not declare it, or if the changes include records
     of types whose `log_rules` do not declare it. These are errors in the code. Nothing is committed, also in
     production: the request fails with 500, which an alarm reports, and a release mends it. Without the error, a
@@ -46,25 +48,31 @@ def commit(changes: UnitOfWork, origin: Origin, idempotency_write: Write | None 
 
     After the commit nothing fails: if the ledger cannot be triggered, the sweep finds the entry and the tasks to start.
     """
+    if changes.reported_events:
+        commit_events(changes, changes.reported_events, idempotency_write)
+        return
     event_type = changes.declared_event.type or next(iter(origin.emits), "")
     if event_type not in origin.emits:
         raise ValueError(f"{origin.operation_id} does not declare that it emits {event_type!r}")
     if kinds := changes.undeclared_kinds_changed_with_event(event_type):
         raise ValueError(f"{event_type} changes {sorted(kinds)}: add it to `changed_by` in their `log_rules`")
-    commit_event(changes, _build_log_event(changes, event_type, origin), idempotency_write)
+    commit_events(changes, [_build_log_event(changes, event_type, origin)], idempotency_write)
 
 
-def commit_event(changes: UnitOfWork, event: Event, idempotency_write: Write | None = None) -> None:
-    """Commit changes with the entry of an event that is about no change of its record. Otherwise use `commit`.
+def commit_events(changes: UnitOfWork, events: Sequence[LogEvent], idempotency_write: Write | None = None) -> None:
+    """Commit changes with the entries of events of one log that are about no change of a record.
 
-    Raises as `UnitOfWork.commit` does.
+    Otherwise use `commit`. Raises as `UnitOfWork.commit` does.
     """
-    if changes.chains is None or changes.chains.log != event.log:
-        changes.chains = Chains(event.log) if changes.is_new_log(event.log) else Chains.read(event.log)
-    changes.commit(idempotency_write, event)
-    add_fields(event=event.type, eventId=event.id)
+    first, log = events[0], events[0].log
+    if changes.chains is None or changes.chains.log != log:
+        changes.chains = Chains(log) if changes.is_new_log(log) else Chains.read(log)
+    changes.commit(idempotency_write, events)
+    add_fields(event=first.type, eventId=first.id)
+    if len(events) > 1:
+        add_fields(events=len(events))
     with log_and_ignore_aws_errors("wake"):
-        queues.notify_ledger(event.log, event.id, changes.tasks_after_commit)
+        queues.notify_ledger(log, first.id, changes.tasks_after_commit)
 
 
 def _build_log_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Event:

@@ -42,7 +42,7 @@ def build_deliveries(tenant: TenantFixture, _n: int) -> Neighbours:
         event_type="organization.updated",
         organization_id=tenant.id,
         sequence=1,
-        occurred_at=fields["created_at"],
+        received_at=fields["created_at"],
         now=fields["created_at"],
         attempt_at=None,
     )

@@ -189,13 +189,13 @@ class TestRefusals:
         self.refuse(organization, "platform", platform.id, "belongs to .*beef")
 
     def test_a_request_that_changes_the_record_meanwhile_wins(self, organization, api_key_key, monkeypatch):
-        commit_event = outbox.commit_event
+        commit_events = outbox.commit_events
 
-        def change_and_commit(changes: UnitOfWork, event: Event) -> None:
+        def change_and_commit(changes: UnitOfWork, events: list[Event]) -> None:
             alter(api_key_key, version=7)
-            commit_event(changes, event)
+            commit_events(changes, events)
 
-        monkeypatch.setattr(outbox, "commit_event", change_and_commit)
+        monkeypatch.setattr(outbox, "commit_events", change_and_commit)
         alter(api_key_key, digests={HASH: None})
         record = RecordReference(organization.id, "organization.api_key", load_item(api_key_key)["id"])
         with pytest.raises(AuditFailed, match=r"A request changed the record\. Run the command again"):

@@ -232,7 +232,8 @@ class TestPartsAndSlices:
 
 COLUMNS = (
     '"sequence","id","occurredAt","type","actorType","actorId","actorName","targetType","targetId","targetName",'
-    '"operationId","requestId","ipAddress","userAgent","changes","data","leafHash","treeSize","erased"'
+    '"operationId","requestId","ipAddress","userAgent","changes","data","leafHash","treeSize","erased",'
+    '"version","receivedAt","actorAsserted","reportedByType","reportedById","reportedByName","targets"'
 )
 
 

@@ -51,7 +51,7 @@ class TestStartReconciliation:
         assert result["findingCounts"] == {"unlogged": 1, "differing": 0, "missing": 1, "newer": 0}
         entry, *_ = api.get_items(f"{organization.path}/audit-log", caller=organization.owner)
         assert entry["data"]["findingCounts"] == result["findingCounts"]
-        text = MessageContent.from_entry(entry, entry["sequence"]).plain_text
+        text = MessageContent.from_entry(entry, entry["sequence"], None).plain_text
         assert text.endswith("Records that do not agree with it: 2.")
 
     def test_a_record_that_a_newer_release_may_have_stored_is_named_and_stops_nothing(

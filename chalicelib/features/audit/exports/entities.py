@@ -1,18 +1,27 @@
 """The stored record of a background export."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any, ClassVar, Final
 
 from chalicelib.features.audit.exports.models import AuditExportOut, ExportFormat, ExportStatus
+from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage.entity import Item, ScheduledTask
-from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.pii import REDACTED, PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, PublicJob
 
 MAX_RUNNING_EXPORTS: Final = 10
 """Exports of an organization that can run at the same time."""
+
+_ID_FILTERS: Final = ("actorId", "targetId")
+
+
+def list_id_filters_naming(filters: Mapping[str, Any], actor_ids: Iterable[str]) -> list[str]:
+    """Return the names of the filters that select one of some ids of actors. Filters ignore the case of letters."""
+    lowered = {ascii_lower(each) for each in actor_ids}
+    return [name for name in _ID_FILTERS if ascii_lower(str(filters.get(name) or "")) in lowered]
 
 
 class AuditExport(PublicJob):
@@ -115,7 +124,9 @@ class AuditExport(PublicJob):
         issued_urls_at = {user_id: at for user_id, at in self.issued_urls_at.items() if user_id not in person.user_ids}
         has_changed = issued_urls_at != self.issued_urls_at
         changed_fields: dict[str, Any] = {"issued_urls_at": issued_urls_at} if has_changed else {}
-        if redacted := person.redacted_field_changes(self.filters):
+        redacted = person.redacted_field_changes(self.filters)
+        redacted |= dict.fromkeys(list_id_filters_naming(self.filters, person.actor_ids), REDACTED)
+        if redacted:
             timestamp = now()
             expired_fields = {"status": "expired", "lease_until": None, "expires_at": timestamp}
             expired_fields["delete_files_at"] = after(

@@ -35,6 +35,9 @@ CheckpointNote = Annotated[str, StringConstraints(min_length=1, max_length=8192)
 class EntryFilters(TimeRange):
     """Filters for entries. An entry has to match all of them."""
 
+    origin: ClassVar[Literal["application"] | None] = None
+    """The origin that entries must have, or None for any."""
+
     type: EventTypeFilter | None = Field(
         None,
         description="One event type, or a prefix with `.*` for all types below it.",
@@ -42,13 +45,15 @@ class EntryFilters(TimeRange):
     )
     actor_id: LowercaseId | None = Field(
         None,
-        description="Only entries by this principal: the id of a user or an API key, as in `actor.id`.",
+        description="Only entries by this actor, as in `actor.id`: the id of a user or an API key, or of an actor that "
+        "an application named.",
         examples=[None],
     )
     target_id: LowercaseId | None = Field(
         None,
         description="Only entries about this record, as in `target.id`. The target of a change of a member is the "
-        "membership: `id` in the list of members, not `userId`. A transfer of the ownership is about the organization.",
+        "membership: `id` in the list of members, not `userId`. A transfer of the ownership is about the organization. "
+        "An application event is found by its first target.",
         examples=[None],
     )
 
@@ -69,7 +74,7 @@ class IntegrityQuery(CursorQuery):
 
 
 class ActorReference(Output):
-    """The principal who performed the action: a user, a key, an anonymous caller or the service itself.
+    """The principal who caused a built-in event: a user, a key, an anonymous caller or the service itself.
 
     `id` is null for anonymous callers, for the service itself, and for operators who run a command.
     """
@@ -78,30 +83,56 @@ class ActorReference(Output):
     id: str | None = Field(examples=["4c1a2b5e-0000-4000-8000-000000000001"])
 
 
-class Actor(ActorReference):
-    """The principal who performed the action, with their name at that time.
+class Actor(Output):
+    """Who performed the action, with their name at that time.
 
-    The name helps people to read the log. Programs compare `type` and `id`, because a person can change their name.
+    In the entry of a built-in event, it is the principal: a user, an API key, an operator, an anonymous caller or the
+    service itself. For the last two, and for operators who run a command, `id` is null. In the entry of an application
+    event, the application can name any other actor, and `asserted` marks such an actor. The name helps people to read
+    the log. Programs compare `type` and `id`, because a person can change their name.
     """
 
+    type: str = Field(
+        description="`user`, `api_key`, `operator`, `anonymous` or `system`; in application events also `service_key`, "
+        "and any type that the application names.",
+        examples=["user"],
+    )
+    id: str | None = Field(examples=["4c1a2b5e-0000-4000-8000-000000000001"])
     name: str | None = Field(examples=["Ada Lovelace"])
+    asserted: bool | None = Field(
+        None,
+        description="True if the application named the actor, so that it is as reliable as `reportedBy`; absent "
+        "otherwise.",
+        exclude_if=lambda asserted: not asserted,
+        examples=[None],
+    )
+
+
+class Reporter(Output):
+    """The principal who reported an application event, as the service authenticated it."""
+
+    type: Literal["user", "api_key", "service_key"] = Field(examples=["api_key"])
+    id: str = Field(examples=["01939d3c-0000-7000-8000-00000000000d"])
+    name: str | None = Field(examples=["Nightly export"])
 
 
 class Target(Output):
-    """The record that the action changed.
+    """The record that the action changed or, for an application event, what the application named.
 
-    The name is the one at the time of the action, so the entry can be read after a deletion.
+    The name is the one at the time of the action, so the entry can be read after a deletion. It is null if an
+    application named none.
     """
 
     type: str = Field(examples=["organization"])
     id: str = Field(examples=["01939d3c-0000-7000-8000-00000000000a"])
-    name: str = Field(examples=["Analytical Engines"])
+    name: str | None = Field(examples=["Analytical Engines"])
 
 
 class EntryContext(Output):
     """The request that led to the entry.
 
-    Together with the request id it connects the entry with the service's log records.
+    Together with the request id it connects the entry with the service's log records. In application events, address
+    and user agent are those of the actor, if the application stated them.
     """
 
     operation_id: str = Field(examples=["update_organization"])
@@ -143,7 +174,8 @@ class Integrity(Output):
 class AuditEntry(Output):
     """One entry of the log. `sequence` and `integrity` are null for a second or two, until the entry is in the tree.
 
-    `erased` marks an entry that named a person whose data was erased. Only its signed position, type and time remain.
+    Only the entries of application events have `version`, `receivedAt`, `reportedBy` and `targets`. `erased` marks an
+    entry that named a person whose data was erased. Only its signed position, type and time remain.
     """
 
     no_store: ClassVar[bool] = True
@@ -151,14 +183,46 @@ class AuditEntry(Output):
     id: Uuid
     sequence: int | None = Field(ge=1, examples=[1])
     type: str = Field(examples=["organization.updated"])
-    occurred_at: Timestamp
+    version: int | None = Field(
+        None,
+        ge=1,
+        description="The version of the event type's schema. Present for application events only.",
+        exclude_if=lambda version: version is None,
+        examples=[None],
+    )
+    occurred_at: Timestamp = Field(
+        description="When the event occurred. For an application event, the application says so; for an erased entry, "
+        "it is the time of receipt."
+    )
+    received_at: Timestamp | None = Field(
+        None,
+        description="When the service received the event: the time by which the log is filtered. Present for "
+        "application events only.",
+        exclude_if=lambda received_at: received_at is None,
+        examples=[None],
+    )
     organization_id: Uuid | None
     actor: Actor | None
-    target: Target | None
+    reported_by: Reporter | None = Field(
+        None,
+        description="Who reported the event. Present for application events only.",
+        exclude_if=lambda reported_by: reported_by is None,
+        examples=[None],
+    )
+    target: Target | None = Field(
+        description="What the event is about; the first of `targets` for an application event, null if it has none."
+    )
+    targets: list[Target] | None = Field(
+        None,
+        description="All that the event is about. Present for application events only.",
+        exclude_if=lambda targets: targets is None,
+        examples=[None],
+    )
     context: EntryContext | None
-    changes: list[FieldChange]
+    changes: list[FieldChange] = Field(description="The public fields that changed. Empty for an application event.")
     data: dict[str, Any] | None = Field(
-        description="The public record after the change.", examples=[{"name": "Analytical Engines"}]
+        description="The public record after the change or, for an application event, what the application sent.",
+        examples=[{"name": "Analytical Engines"}],
     )
     integrity: Integrity | None
     erased: bool | None = Field(

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from chalicelib.features.notifications.entities import Subscriber
 from chalicelib.features.notifications.logic.retry_schedule import reject_unreadable_exact_event_types
-from chalicelib.features.notifications.models.event_types import is_in_scope_areas
+from chalicelib.features.notifications.models.event_areas import is_in_scope_areas
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.permissions.roles import fully_readable_areas_or_none_if_all
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from chalicelib.features.notifications.entities import Delivery, Subscriber
-from chalicelib.features.notifications.models.event_types import is_in_scope_areas
+from chalicelib.features.notifications.models.event_areas import is_in_scope_areas
+from chalicelib.kernel.audit_log.application_events import is_application_event
+from chalicelib.kernel.audit_log.entries import RECEIVED_AT
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.event_patterns import matches_any_pattern
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -54,7 +56,12 @@ class SubscriptionSet:
         )
 
     def with_entry(self, entry: Mapping[str, Any]) -> "SubscriptionSet":
-        """Return the subscriptions after an entry, which may be about a subscriber."""
+        """Return the subscriptions after an entry, which may be about a subscriber.
+
+        An application event changes nothing, whatever target and data the application gives it.
+        """
+        if is_application_event(entry):
+            return self
         target, data = entry["target"], entry["data"]
         subscriber_type = find_record_type(target["type"])
         if not (subscriber_type and issubclass(subscriber_type, Subscriber)):
@@ -92,7 +99,7 @@ class SubscriptionSet:
             event_type=entry["type"],
             organization_id=entry["organizationId"],
             sequence=sequence,
-            occurred_at=entry["occurredAt"],
+            received_at=entry.get(RECEIVED_AT) or entry["occurredAt"],
             now=now,
             attempt_at=attempt_at if subscription.takes else None,
         )
@@ -116,6 +123,8 @@ def _excluded_webhook_id_or_none(entry: Mapping[str, Any]) -> str | None:
 
     Otherwise each failed or repeated delivery of a webhook would add to its backlog.
     """
+    if is_application_event(entry):
+        return None
     if entry["type"] == _DISABLED_EVENT:
         return str(entry["target"]["id"])
     return entry["data"]["webhookId"] if entry["target"]["type"] == _WEBHOOK_DELIVERY_TYPE else None

@@ -1,6 +1,6 @@
 """All event types, with their descriptions and the sentences of chat messages."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -315,6 +315,14 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "{actor} replaced the module overrides of the space {target}.",
     ),
     "space.updated": EventType("A space was changed.", "{actor} changed the space {target}."),
+    "system.event_type.created": EventType(
+        "An event type was declared. Not sent to webhooks: event types belong to the deployment.",
+        "{actor} declared the event type {target}.",
+    ),
+    "system.event_type.updated": EventType(
+        "An event type was replaced; a new `version` has another schema. Not sent to webhooks.",
+        "{actor} changed the event type {target}.",
+    ),
     "system.service_key.created": EventType(
         "A service key was created. Not sent to webhooks: service keys belong to the deployment.",
         "{actor} created the service key {target}.",
@@ -359,40 +367,3 @@ EVENT_PATTERNS: Final = frozenset(
     }
 )
 """All valid values in a subscriber's `events`: `*`, each type, and prefixes such as `page.*`."""
-
-_AREA_BY_PREFIX: Final = {
-    "organization": "organizations",
-    "organization.member": "members",
-    "organization.invitation": "members",
-    "organization.person_erased": "members",
-    "organization.api_key": "api-keys",
-    "organization.audit_export": "audit-log",
-    "organization.reconciliation": "audit-log",
-    "organization.record": "audit-log",
-    "organization.webhook": "webhooks",
-    "organization.integration_channel": "channels",
-    "platform": "platforms",
-    "platform.member": "members",
-    "platform.invitation": "members",
-    "platform.custom_domain": "domains",
-    "space": "spaces",
-    "space.member": "members",
-    "taxonomy": "taxonomy",
-    "research": "research",
-    "site": "sites",
-    "page": "sites",
-    "lead": "leads",
-    "mail": "mail",
-}
-"""The area of event types by their prefix. The longest prefix wins. No key has a scope of `leads` or `mail`."""
-
-
-def scope_area_of(event_type: str) -> str:
-    """Return the area of an event type, whose read scope is needed to receive the event."""
-    parts = event_type.split(".")
-    return next(_AREA_BY_PREFIX[".".join(parts[:end])] for end in (2, 1) if ".".join(parts[:end]) in _AREA_BY_PREFIX)
-
-
-def is_in_scope_areas(event_type: str, areas: Container[str] | None) -> bool:
-    """Return whether an event type belongs to one of the areas. None stands for all areas."""
-    return areas is None or scope_area_of(event_type) in areas

@@ -27,9 +27,10 @@ class Erasure(PublicJob):
     `pending_ranges` are the partitions still to be searched for records, empty before that step begins. `log_cursor` is
     the position in the log at which to continue.
 
-    `user_ids` and `emails` identify the person in the request. `identities` are the pairs that the erasure found. All
-    three are cleared when the erasure ends. If it ends with an `error`, it keeps the identities for the next erasure,
-    because it may have erased the entries that contained them.
+    `user_ids`, `emails` and `actor` identify the person in the request; `actor` has the type and the id of an actor of
+    application events. `identities` are the pairs that the erasure found. All four are cleared when the erasure ends.
+    If it ends with an `error`, it keeps the identities for the next erasure, because it may have erased the entries
+    that contained them.
 
     After `completed_at` it searches once more for records that were in flight at that time, and ignores later ones. A
     completed erasure does not count toward the limit.
@@ -54,6 +55,7 @@ class Erasure(PublicJob):
     organization_id: str
     user_ids: list[str] = field(default_factory=list)
     emails: list[str] = field(default_factory=list)
+    actor: dict[str, str] | None = None
     identities: list[list[str]] = field(default_factory=list)
     status: ErasureStatus = "queued"
     step: Step
@@ -78,7 +80,10 @@ class Erasure(PublicJob):
     def person(self) -> PersonIdentifiers:
         """Return the person to erase."""
         user_ids, emails = ({identity[n] for identity in self.known_identities} for n in (0, 1))
-        return PersonIdentifiers(frozenset({*self.user_ids, *user_ids}), frozenset({*self.emails, *emails}))
+        actor_ids = {self.actor["id"]} if self.actor else set()
+        return PersonIdentifiers(
+            frozenset({*self.user_ids, *user_ids}), frozenset({*self.emails, *emails}), frozenset(actor_ids)
+        )
 
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that remove the person's identities from an erasure that ended with an error."""

@@ -1,24 +1,57 @@
 """Requests and responses of the operations on erasures."""
 
-from typing import Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, StringConstraints
 
 from chalicelib.kernel.http.fields import Email, Uuid
 from chalicelib.kernel.http.models import Input, RecordOutput
 
 ErasureStatus = Literal["queued", "running", "completed", "failed"]
 
+_MAX_ID_CHARACTERS: Final = 128
+"""Length of the type and of the id of an actor, as in application events."""
+
+_PROGRAM_TYPES: Final = ("api_key", "service_key")
+
+
+def _reject_program_type(actor_type: str) -> str:
+    if actor_type in _PROGRAM_TYPES:
+        raise ValueError("must be the type of a person. A key is a program: delete or revoke it instead")
+    return actor_type
+
+
+ErasedActorType = Annotated[
+    str, StringConstraints(min_length=1, max_length=_MAX_ID_CHARACTERS), AfterValidator(_reject_program_type)
+]
+
+
+class ErasedActor(Input):
+    """A person whom only your application knows, by the type and id with which its events name the person.
+
+    Both are compared exactly, so `C-17` and `c-17` are different people.
+    """
+
+    type: ErasedActorType = Field(examples=["customer"])
+    id: Annotated[str, StringConstraints(min_length=1, max_length=_MAX_ID_CHARACTERS)] = Field(examples=["c-17"])
+
 
 class ErasureCreate(Input):
-    """The person to erase, by e-mail address, user id or both.
+    """The person to erase, by e-mail address, user id, as an actor of application events, or by several of these.
 
     An email stands for all users who proved to own it in this organization. A userId stands for all addresses that the
-    user proved to own here. Give both for one person only; create two erasures for two people.
+    user proved to own here. An actor stands for a person in application events only. Give several for one person only;
+    create two erasures for two people.
     """
 
     email: Email | None = Field(None, examples=["grace@example.com"])
     user_id: Uuid | None = Field(None, examples=[None])
+    actor: ErasedActor | None = Field(
+        None,
+        description="Erases the application events of which the person is the actor or a target, or whose `data` "
+        "contains the id in a field that is marked `x-personal-data` in the schema of the event's type.",
+        examples=[None],
+    )
 
 
 class ErasureOut(RecordOutput):

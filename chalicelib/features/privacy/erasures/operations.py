@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from chalicelib.features.privacy.erasures.entities import Erasure
-from chalicelib.features.privacy.erasures.logic import reject_api_key_or_member_with_other_email
+from chalicelib.features.privacy.erasures.logic.named_people import reject_api_key_or_member_with_other_email
 from chalicelib.features.privacy.erasures.models import ErasureCreate, ErasureOut
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
@@ -38,6 +38,9 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
       type, time, position and hash, so the tree and all checkpoints that you kept still verify. Other records and texts
       lose the person's id and address. The erasure's log entry stands for the ends of the memberships, which have no
       entries of their own.
+    - **A person without an account.** `actor` names a person whom only your application knows, by the type and id with
+      which its events name the person. The entries of these events are erased if the person is the actor, a target or
+      the reporter, or if a field of `data` contains the id that the schema marks as `x-personal-data`.
     - **What stays.** API keys that the person created are revoked if they still depend on them. Keys that another admin
       kept continue to work, without a creator. Existing exports stay until they expire; an export whose filters name
       the person expires at once. Deliveries stay, without the parts of responses that name the person. A webhook whose
@@ -52,9 +55,10 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
         **ctx.new_id_and_time_fields(),
         organization_id=organization.id,
         lease_until=ctx.now,
-        step="accounts" if body.email else "addresses",
+        step="accounts" if body.email else "addresses" if body.user_id else "records",
         user_ids=[body.user_id] if body.user_id else [],
         emails=emails,
+        actor=body.actor.model_dump() if body.actor else None,
     )
     jobs.create_and_enqueue_after_commit(ctx.changes, erasure)
     ctx.changes.event(erasure)
@@ -80,8 +84,8 @@ def _reject_owner_or_ambiguous_person(
     ctx: Context, organization: Organization, body: ErasureCreate, emails: Sequence[str]
 ) -> None:
     """Raise Problem if the body names nobody, two people, or the owner of the organization."""
-    if body.email is None and body.user_id is None:
-        raise ValidationProblem([FieldError("", "required", "Give an email, a userId or both.")])
+    if body.email is None and body.user_id is None and body.actor is None:
+        raise ValidationProblem([FieldError("", "required", "Give an email, a userId or an actor.")])
     member_ids = find_user_ids_with_emails(Member, emails, **ctx.container_ids_by_parameter)
     if body.user_id and body.user_id not in member_ids:
         container_ids = {"organization_id": organization.id}
@@ -92,5 +96,6 @@ def _reject_owner_or_ambiguous_person(
         reject_api_key_or_member_with_other_email(
             ctx.find_container_records_by_keys(*keys), body.email if member_ids else None
         )
-    if organization.owner_id in {body.user_id, *member_ids}:
+    user_id_of_actor = body.actor.id if body.actor and body.actor.type == "user" else None
+    if organization.owner_id in {body.user_id, user_id_of_actor, *member_ids}:
         reject_current_owner_role(Role.OWNER)

@@ -1,17 +1,19 @@
 """The erasure of a person, in steps. Each step continues from the stored progress."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from chalicelib.features.audit.log.logic import entry_queries as logs
-from chalicelib.features.audit.log.logic.entry_verification import is_valid_at_claimed_sequence
+from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, is_valid_at_claimed_sequence
 from chalicelib.features.privacy.erasures.entities import Erasure, Identity, Step
-from chalicelib.features.privacy.erasures.logic import (
+from chalicelib.features.privacy.erasures.logic.named_actors import NamedActor
+from chalicelib.features.privacy.erasures.logic.named_people import (
     container_scan_ranges,
     iter_identities_in_mentioning_entries,
     mentions_person,
 )
+from chalicelib.features.privacy.erasures.logic.personal_data import load_personal_values
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.audit_log import ledger, redaction
@@ -190,13 +192,11 @@ def _add_expired_guard_deletes(changes: UnitOfWork, record: Entity) -> None:
 
 def _redact_entry_page(erasure: Erasure) -> Erasure | None:
     """Redact a page of the log. The run ends while an entry that names the person is pending."""
-    log, person = erasure.organization_id, erasure.person
+    log = erasure.organization_id
     entries, cursor = logs.list_stored_entries(log, erasure.log_cursor, _PAGE_SIZE)
-    matching = [
-        entry
-        for entry in entries
-        if _is_before_completion(erasure, entry.item.get("created_at", "")) and mentions_person(entry, person)
-    ]
+    matching = _list_entries_naming_person(
+        erasure, [each for each in entries if _is_before_completion(erasure, each.item.get("created_at", ""))]
+    )
     ready = [entry for entry in matching if not logs.is_authentic_pending_entry(log, entry.item)]
     for start in range(0, len(ready), _MAX_ENTRIES_PER_TRANSACTION):
         batch = ready[start : start + _MAX_ENTRIES_PER_TRANSACTION]
@@ -229,6 +229,16 @@ def _redact_entry_page(erasure: Erasure) -> Erasure | None:
     return None
 
 
+def _list_entries_naming_person(erasure: Erasure, entries: Sequence[StoredEntry]) -> list[StoredEntry]:
+    person, named, others = erasure.person, list[StoredEntry](), list[StoredEntry]()
+    for entry in entries:
+        (named if mentions_person(entry, person) else others).append(entry)
+    if erasure.actor:
+        actor = NamedActor(erasure.organization_id, **erasure.actor)
+        named += actor.list_entries_naming(others, load_personal_values)
+    return named
+
+
 def _save_cursor_or_advance_step(erasure: Erasure, last_evaluated_key: Item | None, **progress: Any) -> Erasure:
     """Store the progress after a page. Without a further page the next step begins."""
     return jobs.save_progress_and_extend_lease(
@@ -250,6 +260,7 @@ def _end_erasure(erasure: Erasure, error: str | None = None) -> Erasure:
         error=error,
         user_ids=[],
         emails=[],
+        actor=None,
         identities=erasure.identities if error else [],
         log_cursor=None,
     )

@@ -56,15 +56,19 @@ def escape_formulas(cell: Any) -> str:
 
 
 def _member_column_getter(name: str, member: str) -> Callable[[Any], Any]:
-    return lambda entry: (entry[name] or {}).get(member)
+    return lambda entry: (entry.get(name) or {}).get(member)
 
 
 def _json_column_getter(name: str) -> Callable[[Any], str | None]:
-    return lambda entry: None if entry[name] is None else to_json(entry[name]).decode()
+    return lambda entry: None if entry.get(name) is None else to_json(entry[name]).decode()
+
+
+def _flag_column_getter(name: str, *, of: str | None = None) -> Callable[[Any], str | None]:
+    return lambda entry: "true" if ((entry.get(of) or {}) if of else entry).get(name) else None
 
 
 def _plain_column_getter(name: str) -> Callable[[Any], Any]:
-    return lambda entry: entry[name]
+    return lambda entry: entry.get(name)
 
 
 _COLUMNS: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -74,6 +78,13 @@ _COLUMNS: Final[Mapping[str, Callable[[Any], Any]]] = {
     **{name: _member_column_getter("context", name) for name in ("operationId", "requestId", "ipAddress", "userAgent")},
     **{name: _json_column_getter(name) for name in ("changes", "data")},
     **{name: _member_column_getter("integrity", name) for name in ("leafHash", "treeSize")},
-    "erased": lambda entry: "true" if "erased" in entry else None,
+    "erased": _flag_column_getter("erased"),
+    **{name: _plain_column_getter(name) for name in ("version", "receivedAt")},
+    "actorAsserted": _flag_column_getter("asserted", of="actor"),
+    **{f"reportedBy{each.capitalize()}": _member_column_getter("reportedBy", each) for each in ("type", "id", "name")},
+    "targets": _json_column_getter("targets"),
 }
-"""The value of each column, by its name in the header row."""
+"""The value of each column, by its name in the header row. The columns after `erased` are those of application events.
+
+New columns are added at the end, so that programs which read columns by their position continue to work.
+"""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from chalicelib.features.audit.log.models import Failure
 from chalicelib.kernel.audit_log import redaction
@@ -20,6 +20,15 @@ from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import NoteError
 from chalicelib.kernel.crypto.merkle import CompactRange, leaf_hash
 from chalicelib.kernel.storage.entity import Item
+
+_ATTRIBUTES_OF_SOME_ENTRIES: Final = (
+    "target",
+    "origin",
+    f"{EntryItem.by_target.index}pk",
+    f"{EntryItem.by_origin.index}pk",
+    f"{EntryItem.by_origin.index}sk",
+)
+"""Attributes that lists and filters use, and that only some entries have."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,8 @@ def _find_entry_failure(
     except (ValueError, KeyError, TypeError):
         return "modified"
     expected = decoded.item() | entry_position_attributes(log_id, sequence, size) | {"seal": seal}
-    return None if expected.items() <= item.items() else "modified"
+    has_others = any(name in item and name not in expected for name in _ATTRIBUTES_OF_SOME_ENTRIES)
+    return None if expected.items() <= item.items() and not has_others else "modified"
 
 
 def _find_erased_entry_failure(log_id: str, sequence: int, entry: StoredEntry) -> Failure | None:
@@ -126,6 +136,15 @@ def is_valid_at_claimed_sequence(log_id: str, entry: StoredEntry) -> bool:
     return isinstance(sequence, int) and _find_entry_failure(log_id, sequence, entry) is None
 
 
+def find_failure_at_claimed_sequence(log_id: str, entry: StoredEntry) -> Failure | None:
+    """Return the failure of an entry at the sequence that it claims, or None. The entry may be erased."""
+    sequence = entry.item.get("sequence")
+    if not isinstance(sequence, int):
+        return "modified"
+    find_failure = _find_erased_entry_failure if "erased" in entry.item else _find_entry_failure
+    return find_failure(log_id, sequence, entry)
+
+
 def find_head_fault(log_id: str, head: Head) -> Fault | None:
     """Return the fault in the head of a non-empty log: its signature, its size or its root."""
     try:
@@ -139,5 +158,12 @@ def find_head_fault(log_id: str, head: Head) -> Fault | None:
 
 def has_entry_display_attributes(item: Item) -> bool:
     """Return whether an item has all attributes that are needed to show it as an entry."""
-    names = ["id", "created_at", "updated_at", "log_id", "type", *(() if "erased" in item else ("target", "actor"))]
-    return isinstance(item.get("leaf"), bytes) and all(isinstance(item.get(name), str) for name in names)
+    names = ["id", "created_at", "updated_at", "log_id", "type", *(() if "erased" in item else ("actor",))]
+    has_valid_target = isinstance(item.get("target"), str) or (
+        "erased" in item or ("target" not in item and item.get("origin") == "application")
+    )
+    return (
+        has_valid_target
+        and isinstance(item.get("leaf"), bytes)
+        and all(isinstance(item.get(name), str) for name in names)
+    )

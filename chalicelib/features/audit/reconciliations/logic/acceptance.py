@@ -61,7 +61,7 @@ def accept(reader: LogReader, suspect: Suspect) -> Event:
         changes=[],
         data=data,
     )
-    outbox.commit_event(changes, event)
+    outbox.commit_events(changes, [event])
     return event
 
 

@@ -5,6 +5,7 @@ An entry is found by the time in its id: it equals the time of the change, or fo
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any, Final
 
 from pydantic_core import from_json
@@ -16,6 +17,7 @@ from chalicelib.features.audit.log.logic.entry_verification import (
     is_valid_at_claimed_sequence,
 )
 from chalicelib.kernel.audit_log import redaction
+from chalicelib.kernel.audit_log.application_events import is_application_entry_item, is_application_event
 from chalicelib.kernel.audit_log.entries import EntryItem, entry_key
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import id_range_query_arguments
@@ -34,11 +36,18 @@ UNREADABLE_ERRORS: Final = (LookupError, TypeError, ValueError, AttributeError, 
 """Errors of code that reads an altered item, whose attributes can have any type."""
 
 _MAX_NEWEST_ENTRIES: Final = 10
+_MAX_INDEX_PAGES: Final = 100
+"""Pages of an index that one lookup reads, so that no number of application events about an id delays it further."""
+
 _PAGE_SIZE: Final = 100
 
 
 class LogReader:
-    """Reads entries of a log and counts the reads. It ignores entries that the service did not write or has erased."""
+    """Reads entries of a log and counts the reads.
+
+    It ignores entries that the service did not write or has erased, and those of application events. The latter explain
+    no record, whatever target and data the application gives them.
+    """
 
     def __init__(self, log_id: str) -> None:
         self.log_id, self.read_count = log_id, 0
@@ -65,7 +74,7 @@ class LogReader:
         bounds: dict[str, Any] = {**id_range_query_arguments(timestamp, after(timestamp, seconds=seconds_later))}
         items = [item for page in table.iter_item_pages(partition, **bounds) for item in page]
         self.read_count += 1 + len(items)
-        return any(self._is_erased(item) for item in items if "erased" in item)
+        return any(self._is_erased(item) for item in items if "erased" in item and not is_application_entry_item(item))
 
     def iter_pages_between(self, since: str, until: str) -> Iterator[list[EntryContent]]:
         """Yield the entries of a time range page by page, read from the table."""
@@ -130,14 +139,23 @@ class LogReader:
     ) -> list[EntryContent]:
         bounds = {name: values.pop(name) for name in ("since", "until") if name in values}
         partition = facet.partition(log_id=self.log_id, **values)
-        page = table.query(partition, newest_first=newest_first, limit=limit, **bounds)
-        return [*self._authentic_contents(page.items)]
+        pages = table.iter_item_pages(partition, newest_first=newest_first, limit=limit, **bounds)
+        entries = list[EntryContent]()
+        # Application events can have the same target, so a page may contain few built-in events or none.
+        for page in islice(pages, _MAX_INDEX_PAGES):
+            entries += self._authentic_contents(page)
+            if len(entries) >= limit or not any(map(is_application_entry_item, page)):
+                break
+        return entries[:limit]
 
     def _authentic_contents(self, items: Sequence[Item]) -> Iterator[EntryContent]:
         self.read_count += 1 + len(items)
-        for entry in logs.load_stored_entries(self.log_id, [*items]):
+        built_in = [item for item in items if not is_application_entry_item(item)]
+        for entry in logs.load_stored_entries(self.log_id, built_in):
             if isinstance(entry.body, bytes) and "erased" not in entry.item and self._is_authentic(entry):
-                yield from_json(entry.body)
+                content = from_json(entry.body)
+                if not is_application_event(content):
+                    yield content
 
     def _is_erased(self, item: Item) -> bool:
         sequence = item.get("sequence")

@@ -6,7 +6,6 @@ Discord: 4,096 in a description). Messages contain no links, because every page 
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,25 +14,15 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from pydantic_core import to_json
 
 from chalicelib.features.notifications.channels.entities import IntegrationChannel
+from chalicelib.features.notifications.channels.logic.application_messages import build_application_text
+from chalicelib.features.notifications.channels.logic.display_names import UNKNOWN_TARGET, clean_name, principal_name
 from chalicelib.features.notifications.channels.models import Provider
 from chalicelib.features.notifications.logic.event_payloads import build_event_payload
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
+from chalicelib.kernel.audit_log.application_events import is_application_event
 from chalicelib.kernel.core.clock import timestamp_ms
 
-MAX_NAME_CHARACTERS: Final = 256
-"""Maximum characters of a name. Two fully escaped names fit into one section of Slack."""
-
 _TEST_SENTENCE: Final = "{actor} sends a test: the messages of {target} arrive here."
-_DEFAULT_ACTOR_NAMES: Final = {
-    "user": "Somebody",
-    "api_key": "An API key",
-    "service_key": "A service key",
-    "operator": "An operator",
-    "system": "The service",
-}
-_KEY_TITLES: Final = {"api_key": "API key", "service_key": "service key"}
-_BIDI_CONTROLS: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Invisible characters that change the direction of the surrounding text."""
 _ZERO_WIDTH_SPACE: Final = "\u200b"
 
 _MENTIONS: Final = re.compile(r"@(?=everyone|here|channel|group)", re.IGNORECASE)
@@ -47,7 +36,8 @@ EscapeFunction = Callable[[str], str]
 class MessageContent:
     """The content of a message: a sentence with `{actor}` and `{target}`, their names, and the event for programs.
 
-    `count`: the number for `{count}` in the sentence.
+    `count`: the number for `{count}` in the sentence. The message about an application event has a complete `text`
+    instead of a sentence.
     """
 
     sentence: str
@@ -55,15 +45,22 @@ class MessageContent:
     target: str
     event: Mapping[str, Any]
     count: int = 0
+    text: str | None = None
 
     @classmethod
-    def from_entry(cls, entry: Mapping[str, Any], sequence: int) -> "MessageContent":
-        """Return the content for a log entry with its sequence."""
+    def from_entry(cls, entry: Mapping[str, Any], sequence: int, declared_sentence: str | None) -> "MessageContent":
+        """Return the content for a log entry with its sequence.
+
+        `declared_sentence`: the sentence of the type of an application event, or None if the type is not declared.
+        """
+        payload = build_event_payload(entry, sequence)
+        if is_application_event(entry):
+            return cls("", "", "", payload, text=build_application_text(entry, declared_sentence))
         event_type = EVENT_TYPES[entry["type"]]
         return cls(
             event_type.sentence,
             *_actor_and_target_names(entry),
-            build_event_payload(entry, sequence),
+            payload,
             sum((entry["data"] or {}).get(event_type.counts_field, {}).values()),
         )
 
@@ -89,7 +86,9 @@ class MessageContent:
         return self.render(str)
 
     def render(self, escape: EscapeFunction) -> str:
-        """Return the sentence with escaped names."""
+        """Return the sentence with escaped names. A complete text is escaped as a whole, since all of it is chosen."""
+        if self.text is not None:
+            return escape(self.text)
         return self.sentence.format(actor=escape(self.actor), target=escape(self.target), count=self.count)
 
 
@@ -189,15 +188,4 @@ _FORMATS: Final[Mapping[Provider, Callable[[MessageContent], dict[str, Any]]]] =
 
 def _actor_and_target_names(entry: Mapping[str, Any]) -> tuple[str, str]:
     """Return the names of the actor and of the target."""
-    actor, target = entry["actor"], entry["target"]
-    name = _clean_name(actor["name"] or "")
-    if name and (title := _KEY_TITLES.get(actor["type"])):
-        name = f"The {title} {name}"
-    return name or _DEFAULT_ACTOR_NAMES.get(actor["type"], "Somebody"), _clean_name(target["name"] or "") or "something"
-
-
-def _clean_name(name: str) -> str:
-    """Return a name as a single line without direction controls, shortened if necessary."""
-    text = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in _BIDI_CONTROLS.sub("", name))
-    text = " ".join(text.split())
-    return text if len(text) <= MAX_NAME_CHARACTERS else text[: MAX_NAME_CHARACTERS - 1].rstrip() + "…"
+    return principal_name(entry["actor"]), clean_name(entry["target"]["name"] or "") or UNKNOWN_TARGET

@@ -1,4 +1,4 @@
-"""Rules about the people to whom requests and log entries refer. No I/O."""
+"""Rules about the people to whom requests and log entries refer by user id or e-mail address. No I/O."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -11,6 +11,7 @@ from chalicelib.features.research.entities import ResearchJob
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.kernel.audit_log.application_events import is_application_entry_item, is_application_event
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.storage.entity import Container, Entity
 from chalicelib.kernel.storage.pii import PersonIdentifiers
@@ -26,6 +27,7 @@ _EXTRA_COLLECTIONS: Final = ((Organization, ResearchJob.in_organization),)
 """Collections of records that belong to a container but are in none of its partitions."""
 
 _IMPERSONAL_IDS: Final = {"id": None, "organizationId": None}
+_PROGRAM_TYPES: Final = ("api_key", "service_key")
 
 
 def reject_api_key_or_member_with_other_email(records: Iterable[Entity], email: str | None) -> None:
@@ -59,9 +61,13 @@ def mentions_person(entry: StoredEntry, person: PersonIdentifiers) -> bool:
 def iter_identities_in_mentioning_entries(
     entries: Iterable[StoredEntry], log_id: str, person: PersonIdentifiers
 ) -> Iterator[Identity]:
-    """Yield the identities in the entries that name the person. Altered entries are ignored."""
+    """Yield the identities in the entries that name the person.
+
+    Altered entries are ignored, and so are those of application events: an application may state any user id and any
+    address.
+    """
     for entry in entries:
-        content = _personal_content_if_naming(person, entry)
+        content = None if is_application_entry_item(entry.item) else _personal_content_if_naming(person, entry)
         if content is not None and is_valid_at_claimed_sequence(log_id, entry):
             yield from _iter_id_email_pair_if_present(content)
 
@@ -79,15 +85,26 @@ def _personal_content_if_naming(person: PersonIdentifiers, entry: StoredEntry) -
 
 
 def _without_impersonal_ids(content: Any) -> Any:
-    """Return an entry without ids that are not a person's: its own, its log's, its target's, an API key's."""
+    """Return an entry without ids that are not a person's: its own, its log's, its target's, an API key's.
+
+    A target of an application event can be a person, and so can an actor of any type that the application names.
+    """
     try:
+        if is_application_event(content):
+            reporter = content["reportedBy"]
+            actor = content["actor"] if content["actor"].get("asserted") else _without_id_of_program(content["actor"])
+            return {**content, **_IMPERSONAL_IDS, "actor": actor, "reportedBy": _without_id_of_program(reporter)}
         actor = (
             content["actor"] if content["actor"]["type"] in _PERSON_ACTOR_TYPES else {**content["actor"], "id": None}
         )
         data, target = {**(content["data"] or {}), **_IMPERSONAL_IDS}, {**content["target"], "id": None}
-    except (KeyError, TypeError):  # The entry was altered. Its structure cannot be relied on.
+    except (KeyError, TypeError, AttributeError):  # The entry was altered. Its structure cannot be relied on.
         return content
     return {**content, **_IMPERSONAL_IDS, "actor": actor, "target": target, "data": data}
+
+
+def _without_id_of_program(principal: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**principal, "id": None} if principal["type"] in _PROGRAM_TYPES else principal
 
 
 def _iter_id_email_pair_if_present(content: Mapping[str, Any]) -> Iterator[Identity]:

@@ -1,0 +1,1 @@
+"""Rules about the people to whom requests, records and log entries refer."""

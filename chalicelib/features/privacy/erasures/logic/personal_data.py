@@ -1,0 +1,33 @@
+"""The fields of application events that the schemas of their types mark as personal data."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+from chalicelib.features.privacy.erasures.logic.named_actors import ListPersonalValues, TypeVersion
+
+PERSONAL_DATA_KEYWORD: Final = "x-personal-data"
+"""The keyword of a schema that marks what it describes as personal data, if its value is true.
+
+JSON Schema (2020-12, section 6.5) treats unknown keywords as annotations. An evaluation collects those of all
+subschemas that apply to a value.
+"""
+
+
+def load_personal_values(type_versions: Collection[TypeVersion]) -> Mapping[TypeVersion, ListPersonalValues]:
+    """Load the schemas of versions of event types, and return the functions that list the values marked as personal."""
+    return {}
+
+
+def _iter_marked_values(validator: Any, data: Mapping[str, Any]) -> Iterator[Any]:
+    for each in validator.evaluate(data).annotations():
+        annotations = each["annotations"]
+        if isinstance(annotations, dict) and annotations.get(PERSONAL_DATA_KEYWORD) is True:
+            yield _value_at(data, each["instanceLocation"])
+
+
+def _value_at(data: Any, pointer: str) -> Any:
+    """Return the value at a JSON Pointer (RFC 6901)."""
+    for token in pointer.split("/")[1:]:
+        name = token.replace("~1", "/").replace("~0", "~")
+        data = data[int(name)] if isinstance(data, list) else data[name]
+    return data
