@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, ClassVar, Final, Self
 
-from chalicelib.features.notifications.models.event_types import is_in_scope_areas
+from chalicelib.features.notifications.models.event_areas import is_in_scope_areas
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id_and_time_fields
@@ -43,6 +43,8 @@ class Subscriber(Entity):
     send_task: ClassVar[str]
     delivery_type: ClassVar[type["Delivery"]]
     min_interval_seconds: ClassVar[int] = 0
+    shows_sentences: ClassVar[bool] = False
+    """Whether it receives events as sentences, so that those of application events have to be loaded."""
 
     organization_id: str
     events: list[str]

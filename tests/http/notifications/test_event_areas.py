@@ -8,7 +8,8 @@ from jsonschema import Draft202012Validator
 
 from chalicelib.entrypoints import openapi
 from chalicelib.entrypoints.catalogue import all_operations, event_names
-from chalicelib.features.notifications.models.event_types import EVENT_TYPES, scope_area_of
+from chalicelib.features.notifications.models.event_areas import scope_area_of
+from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role, fully_readable_areas_or_none_if_all
 from chalicelib.kernel.permissions.scope_areas import scope_areas

@@ -47,6 +47,7 @@ class IntegrationChannel(Subscriber):
     quota = Quota("integration channels", "O#{organization_id}", MAX_CHANNELS, lambda _channel: True)
     output_model = ChannelOut
     send_task, delivery_type, min_interval_seconds = SEND_TASK, ChannelMessage, 1
+    shows_sentences = True
     child_partition = "N#{id}"
     log_rules = LogRules(
         ended_by=("organization.integration_channel.deleted",), unlogged_changes="Deliveries store the status."

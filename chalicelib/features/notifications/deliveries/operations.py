@@ -8,7 +8,7 @@ from chalicelib.features.notifications.logic.delivery_events import (
     event_item_keys,
 )
 from chalicelib.features.notifications.logic.event_access import can_read_events_of
-from chalicelib.features.notifications.models.event_types import scope_area_of
+from chalicelib.features.notifications.models.event_areas import scope_area_of
 from chalicelib.features.notifications.models.schemas import DeliveriesQuery, DeliveryDetailOut, DeliveryOut
 from chalicelib.features.notifications.webhooks.entities import PROBE_TASK, Webhook, WebhookDelivery
 from chalicelib.features.notifications.webhooks.logic.webhook_requests import describe_request

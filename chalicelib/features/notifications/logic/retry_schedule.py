@@ -3,7 +3,7 @@
 from collections.abc import Container, Sequence
 from typing import Final
 
-from chalicelib.features.notifications.models.event_types import is_in_scope_areas, scope_area_of
+from chalicelib.features.notifications.models.event_areas import is_in_scope_areas, scope_area_of
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import FieldError, Problem
 from chalicelib.kernel.rate_limits.buckets import RateLimit

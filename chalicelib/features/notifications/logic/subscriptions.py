@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from chalicelib.features.notifications.entities import Delivery, Subscriber
-from chalicelib.features.notifications.models.event_types import is_in_scope_areas
+from chalicelib.features.notifications.models.event_areas import is_in_scope_areas
 from chalicelib.kernel.audit_log.application_events import is_application_event
 from chalicelib.kernel.audit_log.entries import RECEIVED_AT
 from chalicelib.kernel.core.clock import after

@@ -1,6 +1,6 @@
 """All event types, with their descriptions and the sentences of chat messages."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -359,47 +359,3 @@ EVENT_PATTERNS: Final = frozenset(
     }
 )
 """All valid values in a subscriber's `events`: `*`, each type, and prefixes such as `page.*`."""
-
-_AREA_BY_PREFIX: Final = {
-    "organization": "organizations",
-    "organization.member": "members",
-    "organization.invitation": "members",
-    "organization.person_erased": "members",
-    "organization.api_key": "api-keys",
-    "organization.audit_export": "audit-log",
-    "organization.reconciliation": "audit-log",
-    "organization.record": "audit-log",
-    "organization.webhook": "webhooks",
-    "organization.integration_channel": "channels",
-    "platform": "platforms",
-    "platform.member": "members",
-    "platform.invitation": "members",
-    "platform.custom_domain": "domains",
-    "space": "spaces",
-    "space.member": "members",
-    "taxonomy": "taxonomy",
-    "research": "research",
-    "site": "sites",
-    "page": "sites",
-    "lead": "leads",
-    "mail": "mail",
-    "system": "system",
-}
-"""The area of built-in event types by their prefix. The longest prefix wins.
-
-No key has a scope of `leads`, `mail` or `system`.
-"""
-
-_APPLICATION_EVENTS_AREA: Final = "events"
-
-
-def scope_area_of(event_type: str) -> str:
-    """Return the area of an event type, whose read scope is needed to receive the event."""
-    parts = event_type.split(".")
-    prefixes = (".".join(parts[:end]) for end in (2, 1))
-    return next((_AREA_BY_PREFIX[each] for each in prefixes if each in _AREA_BY_PREFIX), _APPLICATION_EVENTS_AREA)
-
-
-def is_in_scope_areas(event_type: str, areas: Container[str] | None) -> bool:
-    """Return whether an event type belongs to one of the areas. None stands for all areas."""
-    return areas is None or scope_area_of(event_type) in areas

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pydantic_core import to_json
+
 from chalicelib.features.notifications.channels.logic.display_names import UNKNOWN_TARGET, clean_name, principal_name
 
 MAX_TEXT_CHARACTERS: Final = 580
@@ -61,5 +63,5 @@ def _reference_name(reference: Mapping[str, Any]) -> str:
 
 
 def _display_value(value: Any) -> str:
-    text = value if isinstance(value, str) else str(value)
+    text = value if isinstance(value, str) else "" if value is None else to_json(value).decode()
     return clean_name(text, _MAX_VALUE_CHARACTERS) or _MISSING_VALUE

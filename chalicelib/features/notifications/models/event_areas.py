@@ -1,0 +1,56 @@
+"""The areas of event types: what the scopes of an API key have to cover, so that its subscribers receive events."""
+
+from collections.abc import Container
+from typing import Final
+
+_AREA_BY_PREFIX: Final = {
+    "organization": "organizations",
+    "organization.member": "members",
+    "organization.invitation": "members",
+    "organization.person_erased": "members",
+    "organization.api_key": "api-keys",
+    "organization.audit_export": "audit-log",
+    "organization.reconciliation": "audit-log",
+    "organization.record": "audit-log",
+    "organization.webhook": "webhooks",
+    "organization.integration_channel": "channels",
+    "platform": "platforms",
+    "platform.member": "members",
+    "platform.invitation": "members",
+    "platform.custom_domain": "domains",
+    "space": "spaces",
+    "space.member": "members",
+    "taxonomy": "taxonomy",
+    "research": "research",
+    "site": "sites",
+    "page": "sites",
+    "lead": "leads",
+    "mail": "mail",
+    "system": "system",
+}
+"""The area of built-in event types by their prefix. The longest prefix wins.
+
+No key has a scope of `leads`, `mail` or `system`.
+"""
+
+_BUILT_IN_SUBJECTS: Final = frozenset(prefix for prefix in _AREA_BY_PREFIX if "." not in prefix)
+
+_APPLICATION_EVENTS_AREA: Final = "events"
+
+
+def is_application_type(event_type: str) -> bool:
+    """Return whether an event type, or a pattern of them, can only be that of application events."""
+    return event_type.partition(".")[0] not in (*_BUILT_IN_SUBJECTS, "*")
+
+
+def scope_area_of(event_type: str) -> str:
+    """Return the area of an event type, whose read scope is needed to receive the event."""
+    if is_application_type(event_type):
+        return _APPLICATION_EVENTS_AREA
+    parts = event_type.split(".")
+    return next(_AREA_BY_PREFIX[".".join(parts[:end])] for end in (2, 1) if ".".join(parts[:end]) in _AREA_BY_PREFIX)
+
+
+def is_in_scope_areas(event_type: str, areas: Container[str] | None) -> bool:
+    """Return whether an event type belongs to one of the areas. None stands for all areas."""
+    return areas is None or scope_area_of(event_type) in areas
