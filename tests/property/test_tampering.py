@@ -24,10 +24,12 @@ from chalicelib.kernel.storage import table
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import memory_aws, organizations
 from tests.harness.anchors import read_anchor, replace_anchor
+from tests.harness.application_events import INVOICE, commit_application_event
 from tests.harness.memory_aws import Item
 
-LENGTH: Final = 9
+LENGTH: Final = 13
 SHORT, ERASED, LONG = 2, 4, 7
+APPLICATION, WITHOUT_TARGET, ERASED_APPLICATION = 11, 12, 13
 KEY_ATTRIBUTES: Final = ("pk", "sk", "index1pk", "index1sk")
 UNVERIFIED_ATTRIBUTES: Final = ("index2pk", "index2sk", "followed", "followed_part", "duepk", "duesk", "task", "log")
 """Attributes of a head about its anchor and its consumer, which are not part of the verified log."""
@@ -36,14 +38,17 @@ UNVERIFIED_ATTRIBUTES: Final = ("index2pk", "index2sk", "followed", "followed_pa
 def create_long_log(tenant: TenantFixture) -> str:
     """Create a log with short, long and erased entries, appended in several batches. Return its name."""
     organization = organizations.create_organization(tenant.api, tenant.people.owner)
-    for n in range(LENGTH - 1):
+    for n in range(LENGTH - 4):
         body = {"name": f"Name {n}", "companyAddress": f"{n}" * (3000 if n % 3 == 2 else 3)}
         assert tenant.api.patch(organization.path, caller=tenant.people.owner, json=body).status == 200
         if n % 2:
             tenant.workers.deliver()
+    for targets in ((INVOICE,), (), (INVOICE,)):
+        commit_application_event(organization.id, targets=targets)
     tenant.workers.deliver()
-    erased_entry = get_entry(organization.id, ERASED)
-    table.write_transaction(redaction.redaction_writes(organization.id, erased_entry, should_sign=True))
+    for sequence in (ERASED, ERASED_APPLICATION):
+        erased_entry = get_entry(organization.id, sequence)
+        table.write_transaction(redaction.redaction_writes(organization.id, erased_entry, should_sign=True))
     return organization.id
 
 
@@ -117,10 +122,11 @@ def test_the_unaltered_log_has_no_fault(log):
     assert [item for item in memory_aws.all_items() if item["pk"] == f"B#{log}"]
 
 
-@pytest.mark.parametrize("sequence", [SHORT, LONG, ERASED], ids=["short", "long", "erased"])
+@pytest.mark.parametrize("sequence", [SHORT, LONG, ERASED, APPLICATION, WITHOUT_TARGET, ERASED_APPLICATION])
 def test_every_alteration_of_an_entry_is_detected_at_its_sequence(log, sequence):
     item, body = get_entry(log, sequence), load_body(log, sequence)
-    assert ("body" in item, body is None, "erased" in item) == (sequence == SHORT, sequence != LONG, sequence == ERASED)
+    assert ("body" in item, body is None) == (sequence == SHORT, sequence in (SHORT, ERASED, ERASED_APPLICATION))
+    assert ("erased" in item) == (sequence in (ERASED, ERASED_APPLICATION))
     leaves = (get_entry(log, n)["leaf"] for n in range(1, sequence))
     prefix = VerifiedPrefix(CompactRange().with_appended_leaves(leaves))
 
@@ -208,6 +214,7 @@ def test_entries_with_swapped_positions_are_found_at_the_first(log):
         for item, other in ((first, second), (second, first)):
             memory_aws.put_item({**item, **{name: other[name] for name in ("sequence", "index1pk", "index1sk")}})
         # The signature of an erased entry does not distinguish a moved entry from a modified one.
-        assert find_fault(log) == Fault("modified" if sequences[1] == ERASED else "reordered", sequences[0]), sequences
+        failure = "modified" if sequences[1] in (ERASED, ERASED_APPLICATION) else "reordered"
+        assert find_fault(log) == Fault(failure, sequences[0]), sequences
         for item in (first, second):
             memory_aws.put_item(item)

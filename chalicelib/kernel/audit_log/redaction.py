@@ -11,6 +11,7 @@ from typing import Final
 from chalicelib.kernel.audit_log import entry_macs, ledger
 from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json
 from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, key_id
 from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
@@ -53,6 +54,8 @@ def is_redacted_entry_intact(log: str, sequence: int, item: Item) -> bool:
     """
     size, signature = item.get("tree_size"), item["erased"]
     if not (isinstance(size, int) and isinstance(signature, bytes)):
+        return False
+    if is_application_type(item["type"]) != ("origin" in item):  # The signature covers the type, not the origin.
         return False
     names = [*_REMAINING_ATTRIBUTES, *(name for name in _REMAINING_IF_PRESENT if name in item)]
     remaining = EntryItem(**{name: item[name] for name in names}, log_id=log, erased=signature)

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from chalicelib.features.events.types.logic.definitions import list_declared_type_names
-from chalicelib.features.notifications.models.event_areas import is_application_type
 from chalicelib.features.notifications.models.event_types import EVENT_PATTERNS
+from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest_names
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 

@@ -11,8 +11,8 @@ from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.events.types.logic.definitions import UnknownType, definition_keys, find_definition
 from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic.event_payloads import build_event_payload
-from chalicelib.features.notifications.models.event_areas import is_application_type
 from chalicelib.kernel.audit_log.entries import body_key, entry_key
+from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 

@@ -3,6 +3,8 @@
 from collections.abc import Container
 from typing import Final
 
+from chalicelib.kernel.core.event_patterns import is_application_type
+
 _AREA_BY_PREFIX: Final = {
     "organization": "organizations",
     "organization.member": "members",
@@ -33,14 +35,7 @@ _AREA_BY_PREFIX: Final = {
 No key has a scope of `leads`, `mail` or `system`.
 """
 
-_BUILT_IN_SUBJECTS: Final = frozenset(prefix for prefix in _AREA_BY_PREFIX if "." not in prefix)
-
 _APPLICATION_EVENTS_AREA: Final = "events"
-
-
-def is_application_type(event_type: str) -> bool:
-    """Return whether an event type, or a pattern of them, can only be that of application events."""
-    return event_type.partition(".")[0] not in (*_BUILT_IN_SUBJECTS, "*")
 
 
 def scope_area_of(event_type: str) -> str:

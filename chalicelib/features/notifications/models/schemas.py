@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from chalicelib.features.notifications.models.event_areas import is_application_type
 from chalicelib.features.notifications.models.event_types import EVENT_PATTERNS
 from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.http.fields import Timestamp, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import ListQuery, Output, RecordOutput, TimeRange
 
