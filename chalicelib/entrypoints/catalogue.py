@@ -30,7 +30,8 @@ FEATURES: Final = (
     "audit.log",
     "audit.exports",
     "audit.reconciliations",
-    "events.service_keys",
+    "audit.proofs",
+    "events.entries",
     "privacy.erasures",
     "notifications",
     "notifications.webhooks",
@@ -60,6 +61,7 @@ FEATURES: Final = (
     "admin.migrations",
     "admin.status",
     "admin.chain_tests",
+    "events.service_keys",
 )
 """Packages of `chalicelib.features` with operations or tasks, in the order of the documentation."""
 

@@ -65,4 +65,5 @@ KINDS: dict[str, str] = {
     "taxonomy.felling": "chalicelib.features.taxonomy.entities.nodes:NodeRemovalJob",
     "taxonomy.node": "chalicelib.features.taxonomy.entities.nodes:TaxonomyNode",
     "taxonomy.system_tags": "chalicelib.features.taxonomy.entities.nodes:SystemTagSet",
+    "tile_build": "chalicelib.features.audit.proofs.entities:TileBuild",
 }

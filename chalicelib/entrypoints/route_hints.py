@@ -48,7 +48,6 @@ ROUTE_HINTS: Final = (
     ),
     RouteHint("GET", "/organizations/{organization_id}/keys", "list_api_keys"),
     RouteHint("POST", "/organizations/{organization_id}/keys", "create_api_key"),
-    RouteHint("GET", "/organizations/{organization_id}/events", "list_audit_log"),
     RouteHint("GET", "/organizations/{organization_id}/domains", "list_domain_inventory"),
     RouteHint("GET", "/organizations/{organization_id}/channels", "list_integration_channels"),
     RouteHint("POST", "/organizations/{organization_id}/channels", "create_integration_channel"),

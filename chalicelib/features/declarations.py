@@ -15,10 +15,12 @@ SCOPE_AREAS: tuple[ScopeArea, ...] = (
     ScopeArea("taxonomy", members_read_all=True, is_read_only=False),
     ScopeArea("research", members_read_all=True, is_read_only=False),
     ScopeArea("sites", members_read_all=True, is_read_only=False),
+    ScopeArea("events", members_read_all=True, is_read_only=False),
 )
 """The areas that scopes cover, in their public order."""
 
 SETTINGS_SECTIONS: tuple[str, ...] = (
+    "chalicelib.features.events.entries.models.settings:EventSettings",
     "chalicelib.features.notifications.webhooks.models.settings:WebhookSettings",
     "chalicelib.features.platforms.models.settings:PlatformSettings",
     "chalicelib.features.research.models.settings:ResearchSettings",

@@ -14,6 +14,7 @@ from chalicelib.kernel.operations.access_rules import (
     RequireRecordToken,
     RequireRole,
     RoleInDescendant,
+    ServiceKeysToo,
 )
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import (
@@ -38,6 +39,9 @@ A caller has one of these credentials:
 
 - **A user's token.** What the user may do depends on their [role](#roles) in an organization, a platform or a space.
 - **An API key** of an organization. What it may do depends on its [scopes](#scopes), and only within its organization.
+- **A service key** of the deployment, which operators create for your own back end. It writes and reads application
+  events in all organizations, within its scopes and event types. Every other operation refuses it with 403
+  `insufficient_scope`, except those that are open to everybody and `get_me`.
 - **None.** Only the operations with "everybody" accept such requests, and those that take the token of a record in a
   header.
 
@@ -80,7 +84,8 @@ _OPERATIONS_INTRO: Final = """\
 
 "Who" is the lowest role of a user and where they need it; higher roles may do the same. "API key" lists the scopes of
 which one is enough. Scopes that include one of them are enough, too, so `admin` is enough in each row with a scope.
-"Refused" means that the operation is only for users, and "not needed" that it needs no credential.
+"Refused" means that the operation is only for users, and "not needed" that it needs no credential. A service key may
+call an operation if "Who" says so. It needs the scope of the operation's area.
 """
 
 _CALLERS: Final = {
@@ -219,4 +224,6 @@ def _role_text(rule: RequireRole) -> str:
             role += f"; only the {code(Role.OWNER)} restores it"
         case OperatorsToo():
             role += "; operators in every organization"
+        case ServiceKeysToo():
+            role += "; service keys in every organization"
     return f"everybody once it is published, before that {role}" if rule.if_published else role

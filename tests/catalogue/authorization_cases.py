@@ -20,6 +20,7 @@ from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.callers import Caller
 from tests.harness.organizations import create_api_key
 from tests.harness.platforms import add_platform_member, add_space_member
+from tests.harness.service_keys import revoke_service_key
 
 _GENERAL_SCOPES: Final = ("read", "write", "admin")
 _GUEST_ROLES: Final = (Role.MEMBER, Role.EDITOR, Role.ADMIN)
@@ -45,6 +46,9 @@ def create_callers(tenant: TenantFixture) -> Callers:
     tenant.api.delete(f"{tenant.organization.api_keys_path}/{revoked.id}", caller=people.owner).expect(204)
     callers["key elsewhere"] = tenant.create_api_key("admin", allowedIps=["198.51.100.0/24"])
     callers["key of rivals"] = create_api_key(tenant.api, tenant.rivals, "admin")
+    callers["service key"] = tenant.create_service_key("events:write")
+    callers["service key revoked"] = revoked = tenant.create_service_key("events:write")
+    revoke_service_key(tenant.api, people.operator, revoked).expect(204)
     return {**callers, "key unknown": _UNKNOWN_KEY}
 
 

@@ -85,6 +85,9 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         f"{_LAGGING}::TestInvitations::test_a_list_shows_the_current_status_of_each_invitation"
     ),
     "features.platforms.members.tasks.remove_platform_invitations of_container": _DELETED_PLATFORM,
+    "features.events.service_keys.operations.list_service_keys all_service_keys": DisplayRead(
+        "service keys, for operators; each request with a key reads its record from the table"
+    ),
     "features.leads.operations.list_marketing_leads all_leads by_email by_email_and_status by_status": _LIST_FILTER,
     "features.tenancy.logic.members_by_email.find_user_ids_with_emails by_email": DecisionRead(
         f"{_LAGGING}::TestMembers::test_a_new_member_already_counts_as_a_member"

@@ -33,6 +33,7 @@ from tests.harness.platforms import (
 )
 from tests.harness.redirects import CreatedRedirect, create_redirect
 from tests.harness.reference_data import load_small_dataset
+from tests.harness.service_keys import create_service_key
 from tests.harness.sites import CreatedPage, CreatedSite, create_published_page, create_site, update_page
 from tests.harness.taxonomy import CreatedAttachment, CreatedNode, create_attachment, create_node_chain
 from tests.harness.webhooks import create_webhook, list_deliveries
@@ -83,10 +84,11 @@ class PopulatedOrganization(CreatedOrganization):
     preview_token: str
     redirect: CreatedRedirect
     lead: CreatedLead
+    service_key: callers.Caller
 
     @classmethod
     def create(
-        cls, api: ApiClient, workers: Workers, owner: Person, name: str, invited: Person
+        cls, api: ApiClient, workers: Workers, owner: Person, name: str, people: People
     ) -> "PopulatedOrganization":
         """Create an organization and its records over HTTP."""
         created = create_organization(api, owner, name=name)
@@ -96,7 +98,7 @@ class PopulatedOrganization(CreatedOrganization):
         )
         workers.deliver()
         key = create_api_key(api, created, "api-keys:read", name="Inventory")
-        invitation = create_invitation(api, created, invited)
+        invitation = create_invitation(api, created, people.invited)
         erasure = api.post(f"{created.path}/erasures", caller=owner, json={"email": "long.gone@example.org"})
         (delivery,) = list_deliveries(api, webhook)
         replay = api.post(f"{webhook.path}/replay", caller=owner, json={"from": delivery["createdAt"]})
@@ -129,6 +131,7 @@ class PopulatedOrganization(CreatedOrganization):
             preview.json["token"],
             create_redirect(api, site, "/old-looms/*", "/looms"),
             create_lead(api, f"desk@{name.lower()}.example", message="Can it count to ten?"),
+            create_service_key(api, people.operator, name=name),
         )
         put_menu(api, site, page_item(page), navigation_id=organization.navigation_id)
         add_block_capability_and_module(
@@ -194,6 +197,7 @@ class PopulatedOrganization(CreatedOrganization):
             "redirect_id": self.redirect.id,
             "navigation_id": self.navigation_id,
             "lead_id": self.lead.id,
+            "service_key_id": self.service_key.id,
         }
 
 
@@ -215,8 +219,8 @@ class TenantFixture:
     def create(cls, api: ApiClient, workers: Workers, people: People) -> "TenantFixture":
         """Create the organizations over HTTP, and process all their tasks."""
         with backdate(minutes=3):
-            organization = PopulatedOrganization.create(api, workers, people.owner, "Bletchley", people.invited)
-            rivals = PopulatedOrganization.create(api, workers, people.outsider, "Rivals", people.invited)
+            organization = PopulatedOrganization.create(api, workers, people.owner, "Bletchley", people)
+            rivals = PopulatedOrganization.create(api, workers, people.outsider, "Rivals", people)
             for role in (Role.ADMIN, Role.EDITOR, Role.MEMBER):
                 person = people.get_by_role(role)
                 accept_invitation(api, create_invitation(api, organization, person, role=role), person)
@@ -292,6 +296,9 @@ class TenantFixture:
         if isinstance(operation.access, RequireRole):
             return self.people.get_by_role(operation.access.role or Role.MEMBER)
         return self.people.operator if operation.access is Caller.OPERATOR else self.people.owner
+
+    def create_service_key(self, *scopes: str, **fields: Any) -> callers.Caller:
+        return create_service_key(self.api, self.people.operator, *scopes, **fields)
 
     def create_api_key(self, *scopes: str, **fields: Any) -> callers.Caller:
         return create_api_key(self.api, self.organization, *scopes, **fields)

@@ -8,7 +8,7 @@ import base64
 import json
 import re
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.platforms.entities import Platform
@@ -24,9 +24,18 @@ from chalicelib.kernel.permissions.scope_areas import scope_areas
 from chalicelib.kernel.storage.entity import Container
 from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.log_proof import entry_of_request
+from tests.catalogue.outcomes import (
+    REJECTED_KEYS,
+    get_area,
+    is_open_to_all_callers,
+    is_open_to_every_key,
+    is_public,
+    is_visible_only_to_creator,
+    outcome_of,
+    outcome_of_call,
+)
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import callers, snapshots
-from tests.harness.api import ApiResponse
 from tests.harness.callers import Issuer, Person
 from tests.harness.challenges import get_challenge
 from tests.harness.organizations import create_api_key
@@ -43,45 +52,6 @@ ROLES: Final = list(Role)
 GENERAL_SCOPES: Final = ("read", "write", "admin")
 GENERAL_SCOPES_BY_ROLE: Final = {"member": {"read", "write", "admin"}, "editor": {"write", "admin"}, "admin": {"admin"}}
 """The general scopes of keys that allow the operations of a role. `read` allows no writes."""
-
-REJECTED_KEYS: Final = {
-    "revoked": "401 api_key_revoked",
-    "rotated": "401 api_key_revoked",
-    "expired": "401 api_key_expired",
-    "elsewhere": "403 ip_not_allowed",
-}
-"""The reasons why keys are rejected, and the problem of each."""
-
-
-def is_public(operation: Operation) -> bool:
-    """Return whether the target of an operation's example is public. The site is published, the platform is not."""
-    access = operation.access
-    return operation.allows_anonymous or (
-        isinstance(access, RequireRole) and access.if_published and access.container_type is Site
-    )
-
-
-def is_visible_only_to_creator(operation: Operation, tenant: TenantFixture) -> bool:
-    of_a_record = bool(operation.record_types_by_parameter) and not isinstance(operation.access, RequireRole)
-    return of_a_record and get_example(operation, tenant).only_caller is not None
-
-
-def is_open_to_all_callers(operation: Operation, tenant: TenantFixture) -> bool:
-    return is_public(operation) and get_example(operation, tenant).only_caller is None
-
-
-def is_open_to_every_key(operation: Operation, tenant: TenantFixture) -> bool:
-    needs_no_scope = operation.access is Caller.PRINCIPAL and operation.scope is None
-    return needs_no_scope or is_open_to_all_callers(operation, tenant)
-
-
-def outcome_of(operation: Operation, answer: ApiResponse) -> str:
-    """Return `success` or the problem."""
-    return "success" if answer.status == operation.success else answer.status_and_code
-
-
-def outcome_of_call(operation: Operation, tenant: TenantFixture, caller: callers.Caller | None, **options: Any) -> str:
-    return outcome_of(operation, call_operation(operation, tenant, caller=caller, **options))
 
 
 def expected_without_credential(operation: Operation, tenant: TenantFixture) -> str:
@@ -246,11 +216,6 @@ def test_a_record_without_its_own_token_is_indistinguishable_from_a_missing_one(
     for caller in (None, tenant.people.owner, tenant.people.operator, tenant.create_api_key("admin")):
         answer = call_operation(operation, tenant, replace(example, headers={}), caller=caller)
         assert (answer.status_and_code, get_challenge(answer.headers)) == ("401 unauthenticated", "Bearer")
-
-
-def get_area(operation: Operation) -> str:
-    """Return the area of an operation's scope, or an empty text without a scope."""
-    return (operation.scope or "").partition(":")[0]
 
 
 def scope_allows(operation: Operation, scope: str) -> bool:

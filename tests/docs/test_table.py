@@ -6,9 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.features.admin.chain_tests.logic import start_chain_test
+from chalicelib.features.audit.proofs.logic.tree_reading import start_build_unless_exists
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.crypto.tree_tiles import TILE_WIDTH
 from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.permissions import access_epochs
@@ -21,9 +23,11 @@ from tests.docs.keys import template_pattern
 from tests.harness import memory_aws, research_records
 from tests.harness.callers import Caller
 from tests.harness.domains import set_domain_state
+from tests.harness.exports import append_entries
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import set_role
 from tests.harness.platforms import create_platform
+from tests.harness.service_keys import create_service_key
 from tests.harness.sites import create_site
 from tests.harness.stored_records import committed_changes
 from tests.harness.webhooks import create_webhook, rename_organization
@@ -52,14 +56,17 @@ def attempt_and_notice(api, workers, organization, edith, configure, receiver, m
 
 
 @pytest.fixture
-def items(api, organization, ada, configure, userinfo_profile, issuer, attempt_and_notice):
+def items(api, organization, ada, operator, configure, userinfo_profile, issuer, attempt_and_notice):
     """Items of every kind: those of the recorded walk through the API, and those of what it leaves out."""
     platform = create_platform(api, organization)
     set_domain_state(platform, "verified", next_check_at=now())
     create_site(api, organization, platformId=platform.id)
+    create_service_key(api, operator)
     api.patch(organization.path, caller=ada, json={"companyAddress": "x" * 3500}).expect(200)
     api.post(f"{organization.path}/audit-log/reconciliations", caller=ada).expect(202)
     start_chain_test(organization.id, turns=2)
+    append_entries(organization.id, TILE_WIDTH)
+    start_build_unless_exists(organization.id)
     email_hashes.reset()
     create_invitation(api, organization, "friend@example.com")
     research_import = {"researcherId": RESEARCHER_ID, "organizationId": organization.id}

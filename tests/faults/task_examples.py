@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.features.admin.chain_tests.logic import start_chain_test
+from chalicelib.features.audit.proofs.entities import TileBuild
 from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.sites.pages.entities.pages import Content
@@ -15,7 +16,9 @@ from chalicelib.features.tenancy.api_keys.logic import key_revocation
 from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization
 from chalicelib.features.tenancy.members.logic import leaving
 from chalicelib.kernel.audit_log.ledger import head_key
+from chalicelib.kernel.audit_log.tile_storage import log_tile_storage
 from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.crypto.tree_tiles import TILE_WIDTH
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
@@ -28,7 +31,7 @@ from tests.harness import memory_aws, snapshots
 from tests.harness.anchors import run_anchoring
 from tests.harness.clock import Clock
 from tests.harness.domains import claim_domain, stored_custom_domain
-from tests.harness.exports import create_export
+from tests.harness.exports import append_entries, create_export
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import create_api_key, set_role
 from tests.harness.platforms import add_space_member, create_space, set_member_role
@@ -70,6 +73,13 @@ def create_expiring_api_key(tenant: TenantFixture) -> ItemKey:
     key = tenant.create_api_key("read", expiresAt=after(now(), days=1))
     tenant.workers.run_until_idle()
     return f"O#{tenant.id}", f"K#{key.id}"
+
+
+def create_expiring_service_key(tenant: TenantFixture) -> ItemKey:
+    """Create a service key that expires in a day."""
+    key = tenant.create_service_key(expiresAt=after(now(), days=1))
+    tenant.workers.run_until_idle()
+    return f"SERVICE-KEY#{key.id}", "#"
 
 
 def remove_admin_with_many_api_keys(tenant: TenantFixture) -> ItemKey:
@@ -150,6 +160,17 @@ def grow_log(tenant: TenantFixture) -> ItemKey:
     )
     tenant.workers.run_until_idle()
     return head_key(tenant.id)
+
+
+def remove_tiles(tenant: TenantFixture) -> ItemKey:
+    """Remove the tiles of a log, as an earlier release left it, and request a proof that needs them."""
+    append_entries(tenant.id, TILE_WIDTH)
+    for item in memory_aws.all_items():
+        if item["pk"] == log_tile_storage(tenant.id).partition:
+            memory_aws.delete_item(item)
+    path = f"{tenant.organization.path}/audit-log/consistency"
+    tenant.api.get(path, caller=tenant.people.owner, query={"from": TILE_WIDTH}).expect(503)
+    return TileBuild.make_item_key(log_id=tenant.id)
 
 
 def start_reconciliation(tenant: TenantFixture) -> ItemKey:
@@ -257,6 +278,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "audit.anchor": TaskExample(grow_log, run_schedule=run_anchoring_schedule),
     "audit_exports.clear": TaskExample(use_expiring_export, {"days": 8}),
     "audit_exports.run": TaskExample(prepare_export),
+    "audit_tiles.build": TaskExample(remove_tiles),
     "chain_tests.run": TaskExample(prepare_chain_test),
     "channels.send": TaskExample(delivery_examples.create_pending_channel_delivery, {"seconds": 7}),
     "deliveries.clear": TaskExample(delivery_examples.delete_webhook_with_deliveries),
@@ -275,6 +297,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "reconciliations.run": TaskExample(start_reconciliation),
     "replays.run": TaskExample(delivery_examples.create_replay),
     "research.work": TaskExample(create_research_job),
+    "service_keys.expire": TaskExample(create_expiring_service_key, {"days": 2}),
     "taxonomy.remove": TaskExample(delete_taxonomy_subtree),
     "webhooks.disable": TaskExample(delivery_examples.create_webhook_to_disable),
     "webhooks.exhaust": TaskExample(delivery_examples.create_exhausted_delivery),

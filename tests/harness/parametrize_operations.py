@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.http.models import Patch
-from chalicelib.kernel.operations.access_rules import ContainerReference, OperatorsToo, RequireRole
+from chalicelib.kernel.operations.access_rules import ContainerReference, OperatorsToo, RequireRole, ServiceKeysToo
 from chalicelib.kernel.operations.operation import Operation
 
 Predicate = Callable[[Operation], object]
@@ -15,6 +15,11 @@ Predicate = Callable[[Operation], object]
 def admits_operators_to_tenants(operation: Operation) -> bool:
     """Return whether operators of the service may call an operation in every tenant."""
     return isinstance(operation.access, RequireRole) and isinstance(operation.access.policy, OperatorsToo)
+
+
+def admits_service_keys(operation: Operation) -> bool:
+    """Return whether service keys may call an operation in every tenant."""
+    return isinstance(operation.access, RequireRole) and isinstance(operation.access.policy, ServiceKeysToo)
 
 
 def parametrize_operations(predicate: Predicate = bool) -> pytest.MarkDecorator:

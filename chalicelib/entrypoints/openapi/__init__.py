@@ -7,7 +7,7 @@ from typing import Any, Final
 from chalicelib.entrypoints import catalogue
 from chalicelib.entrypoints.openapi import headers, problems, schemas
 from chalicelib.entrypoints.openapi.examples import with_example
-from chalicelib.entrypoints.openapi.operations import API_KEY, USER_TOKEN, build_operation_object
+from chalicelib.entrypoints.openapi.operations import API_KEY, SERVICE_KEY, USER_TOKEN, build_operation_object
 from chalicelib.entrypoints.openapi.webhooks import Emitter, build_webhook_path_items, message_models
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.operations.operation import Operation
@@ -131,5 +131,11 @@ def _security_schemes() -> dict[str, Any]:
             "scheme": "bearer",
             "bearerFormat": "atr_…",
             "description": "An API key of an organization. It only has access to that organization.",
+        },
+        SERVICE_KEY: {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "atr_…",
+            "description": "A service key of the deployment. It has access to application events only.",
         },
     }

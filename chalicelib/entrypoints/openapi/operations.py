@@ -14,7 +14,13 @@ from chalicelib.entrypoints.openapi.record_examples import example_secret_fields
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.forms import FORMS
 from chalicelib.kernel.http.models import Patch, RecordOutput
-from chalicelib.kernel.operations.access_rules import Caller, OperatorsToo, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.access_rules import (
+    Caller,
+    OperatorsToo,
+    RequireRecordToken,
+    RequireRole,
+    ServiceKeysToo,
+)
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.results import ErrorDocument, RawResponse, Redirect
 from chalicelib.kernel.permissions.roles import Role
@@ -23,7 +29,7 @@ from chalicelib.kernel.rate_limits.buckets import RateLimit
 Schema = dict[str, Any]
 Components = Mapping[str, Schema]
 
-USER_TOKEN, API_KEY = "userToken", "apiKey"
+USER_TOKEN, API_KEY, SERVICE_KEY = "userToken", "apiKey", "serviceKey"
 
 _CALLERS: Final[Mapping[str, str]] = {
     Caller.PUBLIC: "everybody, without a credential",
@@ -92,6 +98,8 @@ def describe_access(operation: Operation) -> str:
     role = f"role {rule.role}{or_higher} in the {rule.role_container_type.kind}" if rule.role else _CALLERS[Caller.USER]
     if isinstance(rule.policy, OperatorsToo):
         role += f", or {_CALLERS[Caller.OPERATOR]}"
+    if isinstance(rule.policy, ServiceKeysToo):
+        role += ", or a service key"
     return (
         f"everybody once the {rule.container_type.kind} is published, until then {role}" if rule.if_published else role
     )
@@ -106,11 +114,15 @@ def _security_requirements(operation: Operation) -> list[dict[str, list[str]]]:
     if operation.allows_anonymous:
         return []
     user: dict[str, list[str]] = {USER_TOKEN: []}
-    key: dict[str, list[str]] = {API_KEY: [operation.scope] if operation.scope else []}
+    scopes = [operation.scope] if operation.scope else []
+    keys: list[dict[str, list[str]]] = [
+        *([{API_KEY: scopes}] if operation.is_open_to_api_keys else []),
+        *([{SERVICE_KEY: scopes}] if operation.is_open_to_service_keys else []),
+    ]
     anonymous: list[dict[str, list[str]]] = (
         [{}] if isinstance(operation.access, RequireRole) and operation.access.if_published else []
     )
-    return [*anonymous, user, key] if operation.is_open_to_api_keys else [*anonymous, user]
+    return [*anonymous, user, *keys]
 
 
 def _extension_fields(operation: Operation) -> dict[str, Any]:

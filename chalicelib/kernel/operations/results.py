@@ -57,3 +57,14 @@ class ListPage(Generic[T]):
     items: list[T] | list[bytes]
     next_cursor: str | None
     metadata: Output | None = None
+
+
+@dataclass(frozen=True)
+class SerializedOutput(Generic[T]):
+    """A response of a model whose JSON exists already, and is sent as it is.
+
+    `id`: the id of the record, if one was created.
+    """
+
+    body: bytes
+    id: str = ""

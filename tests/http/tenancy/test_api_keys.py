@@ -187,6 +187,10 @@ class TestRotateApiKey:
         for each in (rotated, last):
             api.get(organization.path, caller=each).expect_problem("401 api_key_expired", "Create another one.")
 
+    def test_a_key_can_still_grant_access_after_its_former_secrets_ended_at_once(self, api, organization, rotate):
+        key = rotate(create_api_key(api, organization, "admin"), graceHours=0)
+        assert post_api_key(api, organization, "read", caller=key).status == 201
+
     def test_a_revoked_or_expired_key_cannot_be_rotated(self, api, organization, clock):
         keys = [create_api_key(api, organization, expiresAt=after(now(), hours=hours)) for hours in (1, 9)]
         revoke_api_key(api, organization, keys[1])

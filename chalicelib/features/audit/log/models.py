@@ -35,6 +35,9 @@ CheckpointNote = Annotated[str, StringConstraints(min_length=1, max_length=8192)
 class EntryFilters(TimeRange):
     """Filters for entries. An entry has to match all of them."""
 
+    origin: ClassVar[Literal["application"] | None] = None
+    """The origin that entries must have, or None for any."""
+
     type: EventTypeFilter | None = Field(
         None,
         description="One event type, or a prefix with `.*` for all types below it.",

@@ -1,12 +1,11 @@
 """Requests and responses of the operations on service keys."""
 
-import re
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
 from chalicelib.kernel.core.clock import after, now
-from chalicelib.kernel.http.fields import Name, Timestamp, deduplicate, out_of_range_error
+from chalicelib.kernel.http.fields import Name, Timestamp, deduplicate, out_of_range_error, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input
 from chalicelib.kernel.identity.key_models import FutureDateTime, KeyOut, Network
 
@@ -17,7 +16,7 @@ MAX_TYPES: Final = 40
 """Maximum number of event types and patterns to which a service key is limited."""
 
 _MAX_TYPE_CHARACTERS: Final = 128
-_TYPE: Final = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*(\.[a-z][a-z0-9_]*|\.\*)")
+_TYPE_PATTERN: Final = r"^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*\.(?:[a-z][a-z0-9_]*|\*)$"
 
 
 def _require_within_a_year(timestamp: str) -> str:
@@ -26,16 +25,14 @@ def _require_within_a_year(timestamp: str) -> str:
     return timestamp
 
 
-def _validate_type_or_pattern(text: str) -> str:
-    if not _TYPE.fullmatch(text):
-        raise ValueError(
-            f"{text!r} is neither an event type, such as invoice.approved, nor a pattern such as invoice.*"
-        )
-    return text
-
-
 Scope = Literal["events:write", "events:read"]
-_TypeOrPattern = Annotated[str, Field(max_length=_MAX_TYPE_CHARACTERS), AfterValidator(_validate_type_or_pattern)]
+_TypeOrPattern = Annotated[
+    str,
+    Field(max_length=_MAX_TYPE_CHARACTERS),
+    *pattern_validator_and_schema(
+        _TYPE_PATTERN, "must be an event type, such as invoice.approved, or a pattern such as invoice.*"
+    ),
+]
 
 
 class ServiceKeyCreate(Input):

@@ -14,7 +14,7 @@ from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_j
 from chalicelib.kernel.audit_log.ledger import sequence_index_or_batch_key
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Facet, Item, ItemKey, Partition
+from chalicelib.kernel.storage.entity import Collection, Facet, Item, ItemKey, Partition
 from chalicelib.kernel.storage.log_ids import organization_id_from_log
 
 _FILTERED_PAGE_SIZE: Final = 100
@@ -29,8 +29,9 @@ def entry_matches(filters: EntryFilters, entry: EntryItem) -> bool:
     """Return whether an entry matches all filters."""
     ids_match = filters.actor_id in (None, entry.actor) and filters.target_id in (None, entry.target)
     is_in_range = (filters.since or "") <= entry.created_at <= (filters.until or "~")
-    if not (ids_match and is_in_range) or filters.type is None:
-        return ids_match and is_in_range
+    is_match = ids_match and is_in_range and filters.origin in (None, entry.origin)
+    if not is_match or filters.type is None:
+        return is_match
     return entry.type.startswith(filters.type[:-1]) if filters.type.endswith("*") else entry.type == filters.type
 
 
@@ -48,13 +49,18 @@ def list_entries_newest_first(
     itself, because an index lags. A page that needs further filtering reads at least 100 items. Entries that were
     altered so much that they can't be shown are omitted. Verification reports them.
     """
-    facet = None if bypass_index else _narrowest_index(filters)
+    index = None if bypass_index else _narrowest_index(filters)
     filter_count = _non_time_filter_count(filters)
-    is_fully_indexed = filter_count == 0 or (facet is not None and filter_count == 1)
-    key_values = {"type": filters.type, "actor": filters.actor_id, "target": filters.target_id}
+    is_fully_indexed = filter_count == 0 or (index is not None and filter_count == 1)
+    key_values = {
+        "type": filters.type,
+        "actor": filters.actor_id,
+        "target": filters.target_id,
+        "origin": filters.origin,
+    }
     result = table.query_matching(
         [
-            facet.partition(log_id=log_id, **key_values) if facet else EntryItem.pk.format(log_id=log_id)
+            index.partition(log_id=log_id, **key_values) if index else EntryItem.pk.format(log_id=log_id)
             for log_id in log_ids
         ],
         lambda item: _is_visible_match(log_ids, filters, item),
@@ -78,12 +84,16 @@ def refetch_matching_entries(log_id: str, filters: EntryFilters, entries: Iterab
 
 
 def _is_visible_match(log_ids: Sequence[str], filters: EntryFilters, item: Item) -> bool:
-    is_valid = (
+    return is_visible_entry(log_ids, item) and entry_matches(filters, EntryItem.from_item(item))
+
+
+def is_visible_entry(log_ids: Sequence[str], item: Item) -> bool:
+    """Return whether an item is an entry of one of the logs that callers may see."""
+    return (
         has_entry_display_attributes(item)
         and item["log_id"] in log_ids
         and _is_in_tree_or_pending(item["log_id"], item)
     )
-    return is_valid and entry_matches(filters, EntryItem.from_item(item))
 
 
 def _is_in_tree_or_pending(log_id: str, item: Item) -> bool:
@@ -91,16 +101,18 @@ def _is_in_tree_or_pending(log_id: str, item: Item) -> bool:
     return "sequence" in item or is_authentic_pending_entry(log_id, item)
 
 
-def _narrowest_index(filters: EntryFilters) -> Facet | None:
+def _narrowest_index(filters: EntryFilters) -> Facet | Collection | None:
     if filters.target_id is not None:
         return EntryItem.by_target
     if filters.actor_id is not None:
         return EntryItem.by_actor
-    return EntryItem.by_type if filters.type and not filters.type.endswith("*") else None
+    if filters.type and not filters.type.endswith("*"):
+        return EntryItem.by_type
+    return EntryItem.by_origin if filters.origin else None
 
 
 def _non_time_filter_count(filters: EntryFilters) -> int:
-    return sum(value is not None for value in (filters.type, filters.actor_id, filters.target_id))
+    return sum(value is not None for value in (filters.type, filters.actor_id, filters.target_id, filters.origin))
 
 
 def load_entries_as_json_bytes(entries: Iterable[EntryItem]) -> list[bytes]:

@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
+from chalicelib.kernel.core.case_folding import ascii_lower
+
 MAX_NAME_CHARACTERS: Final = 256
 """Maximum characters of a name. Two fully escaped names fit into one section of Slack."""
 
@@ -30,7 +32,7 @@ def principal_name(
     if name and principal["type"] not in _KEY_TYPES:
         return name
     text = f"The {_KEY_TYPES[principal['type']]} {name}" if name else _DEFAULT_NAMES.get(principal["type"], "Somebody")
-    return text if begins_sentence else text[0].lower() + text[1:]
+    return text if begins_sentence else ascii_lower(text[0]) + text[1:]
 
 
 def clean_name(name: str, max_characters: int = MAX_NAME_CHARACTERS) -> str:

@@ -1,0 +1,1 @@
+"""Application events of organizations: writing and listing."""

@@ -1,0 +1,127 @@
+"""Checks the events of a request against the declared types and against the clock, and reports them to the log."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from chalicelib.features.events.entries.models.schemas import EventBatch, EventIn, TargetIn, events_in
+from chalicelib.features.events.types.logic.definitions import (
+    Definition,
+    UnknownType,
+    UnknownVersion,
+    definition_keys,
+    find_definition,
+)
+from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Reference, ReportedEvent
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.identity.auth import ServiceKeyPrincipal
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
+from chalicelib.kernel.storage.entity import ItemKey
+
+MAX_FUTURE_SECONDS: Final = 5 * 60
+"""How far `occurredAt` can be in the future, because clocks differ."""
+
+MAX_PAST_SECONDS: Final = 7 * 24 * 3600
+"""How long ago an event can have occurred."""
+
+
+class NamedTypes(Prefetched):
+    """The declared types and versions that the events of a body name."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys of the definitions. Events that are not valid need none."""
+        named_types = dict.fromkeys(_iter_named_types(values.request))
+        return [key for event_type, version in named_types for key in definition_keys(event_type, version)]
+
+    def definition_of(self, event: EventIn) -> Definition:
+        """Return the definition of an event's type. Raises UnknownType and UnknownVersion."""
+        return find_definition(self.items, event.type, event.version)
+
+
+def _iter_named_types(request: Request) -> Iterator[tuple[str, int | None]]:
+    body = request.unvalidated_json_object_or_empty
+    events = body.get("events", [body])
+    for event in events if isinstance(events, list) else ():
+        if isinstance(event, dict) and isinstance(event_type := event.get("type"), str):
+            version = event.get("version")
+            yield event_type.strip(), int(version) if isinstance(version, int | float) else None
+
+
+def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: NamedTypes) -> list[ApplicationEvent]:
+    """Commit the events of a body, all or none, and return them in their order.
+
+    Raises Problem 403 if a service key is limited to other types, and ValidationProblem with the errors of all events.
+    """
+    events = [
+        (f"/events/{number}" if isinstance(body, EventBatch) else "", e) for number, e in enumerate(events_in(body))
+    ]
+    for pointer, event in events:
+        _reject_type_of_others(ctx, pointer, event)
+    errors, reports = list[FieldError](), list[ReportedEvent]()
+    for pointer, event in events:
+        try:
+            definition = types.definition_of(event)
+        except (UnknownType, UnknownVersion) as error:
+            name = "type" if isinstance(error, UnknownType) else "version"
+            errors.append(FieldError(f"{pointer}/{name}", "not_one_of", str(error)))
+            continue
+        errors += _list_errors(ctx, pointer, event, definition)
+        reports.append(_to_report(event, definition.version))
+    if errors:
+        raise ValidationProblem(errors)
+    return ctx.report(log, reports)
+
+
+def _reject_type_of_others(ctx: Context, pointer: str, event: EventIn) -> None:
+    principal = ctx.principal_or_anonymous
+    if isinstance(principal, ServiceKeyPrincipal) and not principal.credential.allows_event_type(event.type):
+        allowed = ", ".join(principal.credential.types or ())
+        detail = f"The service key is limited to these types: {allowed}. Nothing was written."
+        raise Problem.create_with_field_error(f"{pointer}/type", "insufficient_scope", detail)
+
+
+def _list_errors(ctx: Context, pointer: str, event: EventIn, definition: Definition) -> list[FieldError]:
+    earliest, latest = after(ctx.now, seconds=-MAX_PAST_SECONDS), after(ctx.now, seconds=MAX_FUTURE_SECONDS)
+    errors = [
+        FieldError(f"{pointer}/data{error.pointer}", error.code, error.detail)
+        for error in definition.list_errors(event.data)
+    ]
+    if event.occurred_at and not earliest <= event.occurred_at <= latest:
+        detail = "must be at most 7 days ago, and at most 5 minutes in the future"
+        return [FieldError(f"{pointer}/occurredAt", "out_of_range", detail), *errors]
+    return errors
+
+
+def _to_report(event: EventIn, version: int) -> ReportedEvent:
+    return ReportedEvent(
+        type=event.type,
+        version=version,
+        occurred_at=event.occurred_at,
+        actor=event.actor and _reference(event.actor),
+        targets=[_reference(target) for target in event.targets or ()],
+        ip_address=event.context and event.context.ip_address,
+        user_agent=event.context and event.context.user_agent,
+        data=event.data,
+    )
+
+
+def _reference(named: TargetIn) -> Reference:
+    fields: dict[str, Any] = {"type": named.type, "id": named.id, "name": named.name}
+    return fields
+
+
+def reject_unlimited_list(ctx: Context, event_type: str | None) -> None:
+    """Raise Problem 403 if the caller is a service key that is limited to types, and the list is not.
+
+    `event_type`: the filter by type, which can be a prefix with `.*`.
+    """
+    principal = ctx.principal_or_anonymous
+    if not isinstance(principal, ServiceKeyPrincipal) or principal.credential.types is None:
+        return
+    if event_type is None or not principal.credential.allows_event_type(event_type):
+        allowed = ", ".join(principal.credential.types)
+        detail = f"The service key is limited to these types: {allowed}. Add a filter by one of them: `?type=`."
+        raise Problem.create_with_field_error("query/type", "insufficient_scope", detail)

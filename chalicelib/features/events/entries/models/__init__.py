@@ -1,0 +1,1 @@
+"""Models and settings of application events."""

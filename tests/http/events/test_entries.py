@@ -1,0 +1,324 @@
+"""Application events: writing one or several, and listing them."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+import pytest
+
+from chalicelib.kernel.core.clock import after, now
+from tests.harness import memory_aws
+from tests.harness.api import ApiResponse
+from tests.harness.audit_logs import list_entries, verify_integrity
+from tests.harness.event_types import declare_event_type
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.organizations import create_api_key, create_organization
+from tests.harness.service_keys import create_service_key
+
+EVENT: Final[dict[str, Any]] = {"type": "invoice.approved", "data": {"amount": 120}}
+CLERK: Final = {"type": "clerk", "id": "c-17", "name": "Ada Lovelace"}
+INVOICE: Final = {"type": "invoice", "id": "INV-42", "name": "Invoice 42"}
+DAY: Final = 24 * 3600
+
+
+@pytest.fixture(autouse=True)
+def _declared_types(operator, api) -> None:
+    for name in ("invoice.approved", "invoice.paid", "patient_file.opened"):
+        declare_event_type(api, operator, name)
+
+
+@pytest.fixture
+def post(api, organization, ada):
+    """A function that writes an event with some fields."""
+
+    def post(fields: dict[str, Any] | None = None, **options: Any) -> ApiResponse:
+        options = {"caller": ada, **options}
+        return api.post(f"{organization.path}/events", json={**EVENT, **(fields or {})}, **options)
+
+    return post
+
+
+@pytest.fixture
+def post_batch(api, organization, ada):
+    """A function that writes several events."""
+
+    def post(events: Any, **options: Any) -> ApiResponse:
+        return api.post(f"{organization.path}/events/batch", json={"events": events}, **{"caller": ada, **options})
+
+    return post
+
+
+@pytest.fixture
+def list_events(api, organization, ada):
+    """A function that lists the events that match some filters."""
+
+    def list_events(**query: Any) -> list[Any]:
+        return api.get_items(f"{organization.path}/events", **{"caller": ada, "query": query})
+
+    return list_events
+
+
+class TestWriting:
+    def test_the_response_is_the_entry_as_the_log_shows_it(self, api, organization, ada, post):
+        written = post({"actor": CLERK, "targets": [INVOICE, {"type": "order", "id": "7"}]}).expect(201)
+        assert written.location == f"{organization.path}/audit-log/{written.json['id']}"
+        assert written.json == api.get(written.location, caller=ada).json == list_entries(api, organization)[0]
+        assert (written.json["sequence"], written.json["integrity"]) == (None, None)
+        assert written.headers["Cache-Control"] == "no-store"
+
+    def test_an_entry_has_the_given_fields_and_the_caller_as_its_reporter(self, post, ada, clock):
+        clock.freeze()
+        occurred_at, context = after(now(), seconds=-60), {"ipAddress": "2001:DB8::1", "userAgent": "Firefox"}
+        entry = post({"version": 1, "occurredAt": occurred_at, "actor": CLERK, "targets": [INVOICE], "context": context})
+        reporter = {"type": "user", "id": ada.id, "name": "Ada Lovelace"}
+        expected = {
+            **EVENT,
+            "version": 1,
+            "occurredAt": occurred_at,
+            "receivedAt": now(),
+            "actor": {**CLERK, "asserted": True},
+            "reportedBy": reporter,
+            "target": INVOICE,
+            "targets": [INVOICE],
+            "changes": [],
+        }
+        assert entry.json | expected == entry.json
+        assert entry.json["context"] == {
+            "operationId": "create_event",
+            "requestId": entry.request_id,
+            "ipAddress": "2001:db8::1",
+            "userAgent": "Firefox",
+        }
+
+    def test_without_optional_fields_the_caller_is_the_actor_and_the_event_occurs_now(self, post, clock):
+        clock.freeze()
+        entry = post().expect(201).json
+        assert entry["actor"] == entry["reportedBy"]
+        assert (entry["occurredAt"], entry["receivedAt"], entry["target"], entry["targets"]) == (now(), now(), None, [])
+        assert (entry["context"]["ipAddress"], entry["context"]["userAgent"]) == (None, None)
+
+    def test_null_means_omitted(self, post):
+        names = ("version", "occurredAt", "actor", "targets", "context")
+        assert post(dict.fromkeys(names)).status == 201
+
+    def test_data_is_kept_as_a_whole(self, post):
+        data = {"amount": 1, "note": "x" * 60_000}
+        assert post({"data": data}).expect(201).json["data"] == data
+
+    def test_sequences_have_the_order_of_the_batch_and_the_log_is_valid(self, api, workers, organization, post_batch):
+        created = post_batch([{**EVENT, "data": {"amount": n + 1}} for n in range(25)]).expect(201)
+        workers.run_until_idle()
+        ids = [item["id"] for item in created.json["items"]]
+        entries = {entry["id"]: entry for entry in list_entries(api, organization, type="invoice.approved")}
+        assert [entries[each]["data"]["amount"] for each in ids] == [*range(1, 26)]
+        sequences = [entries[each]["sequence"] for each in ids]
+        assert sequences == [*range(sequences[0], sequences[0] + 25)]
+        assert verify_integrity(api, organization)["valid"]
+
+    def test_one_invalid_event_of_a_batch_prevents_all(self, post_batch, list_events):
+        answer = post_batch([EVENT, {**EVENT, "data": {"amount": 0}}, {**EVENT, "type": "invoice.lost"}])
+        assert [*answer.validation_errors] == ["/events/1/data/amount", "/events/2/type"]
+        assert list_events() == []
+
+    def test_an_event_takes_one_read_one_transaction_and_one_message(self, post, post_batch):
+        post()
+        calls = ["dynamodb:BatchGetItem", "dynamodb:TransactWriteItems", "sqs:SendMessage"]
+        assert post().calls.call_names == calls
+        assert post_batch([EVENT] * 25).calls.call_names == calls
+
+    @pytest.mark.parametrize("path", ["/events", "/events/batch"])
+    def test_a_repeated_request_writes_nothing_and_gets_the_same_response(self, api, organization, ada, path, list_events):
+        body = EVENT if path == "/events" else {"events": [EVENT, EVENT]}
+        options = {"caller": ada, "json": body, "headers": {"Idempotency-Key": "k-1"}}
+        first, second = (api.post(f"{organization.path}{path}", **options).expect(201) for _ in range(2))
+        assert (first.json, second.headers["Idempotency-Replayed"]) == (second.json, "true")
+        assert len(list_events()) == (1 if path == "/events" else 2)
+
+    @pytest.mark.parametrize("fault", [Fault.CONFLICT, Fault.RETRIED])
+    def test_a_batch_is_written_once_although_the_transaction_conflicts_or_its_response_is_lost(
+        self, post_batch, list_events, fault
+    ):
+        with inject_fault(fault, call_name="dynamodb:TransactWriteItems"):
+            post_batch([EVENT, EVENT]).expect(201)
+        assert len(list_events()) == 2
+
+
+class TestInvalidEvents:
+    @pytest.mark.parametrize(
+        ("fields", "errors"),
+        [
+            ({"type": "invoice.lost"}, {"/type": "not_one_of"}),
+            ({"type": "organization.updated"}, {"/type": "not_one_of"}),
+            ({"type": "Invoice"}, {"/type": "malformed"}),
+            ({"version": 7}, {"/version": "not_one_of"}),
+            ({"version": 0}, {"/version": "out_of_range"}),
+            ({"data": {"amount": "12"}}, {"/data/amount": None}),
+            ({"data": None}, {"/data": None}),
+            ({"targets": []}, {"/targets": "too_few"}),
+            ({"targets": [INVOICE] * 11}, {"/targets": "too_many"}),
+            ({"targets": [{**INVOICE, "id": "x" * 129}]}, {"/targets/0/id": "too_long"}),
+            ({"targets": [{**INVOICE, "id": ""}]}, {"/targets/0/id": "too_short"}),
+            ({"targets": [{**INVOICE, "type": "In voice"}]}, {"/targets/0/type": "malformed"}),
+            ({"actor": {"type": "clerk"}}, {"/actor/id": "required"}),
+            ({"actor": {**CLERK, "asserted": True}}, {"/actor/asserted": "unknown_field"}),
+            ({"context": {"ipAddress": "localhost"}}, {"/context/ipAddress": "malformed"}),
+            ({"context": {"userAgent": "x" * 513}}, {"/context/userAgent": "too_long"}),
+            ({"reportedBy": CLERK}, {"/reportedBy": "unknown_field"}),
+        ],
+    )
+    def test_errors_point_to_the_field_and_nothing_is_written(self, post, list_events, fields, errors):
+        found = post(fields).validation_errors
+        assert [*found] == [*errors]
+        assert all(code in (None, found[pointer]) for pointer, code in errors.items())
+        assert list_events() == []
+
+    @pytest.mark.parametrize("actor_type", ["system", "operator", "anonymous", "api_key", "service_key"])
+    def test_types_of_principals_that_only_the_service_recognizes_cannot_be_asserted(self, post, actor_type):
+        assert post({"actor": {**CLERK, "type": actor_type}}).validation_errors == {"/actor/type": "malformed"}
+
+    @pytest.mark.parametrize(("seconds", "status"), [(300, 201), (301, 422), (-7 * DAY, 201), (-7 * DAY - 1, 422)])
+    def test_an_event_occurred_at_most_7_days_ago_and_5_minutes_ahead(self, post, clock, seconds, status):
+        clock.freeze()
+        answer = post({"occurredAt": after(now(), seconds=seconds)}).expect(status)
+        assert status == 201 or answer.errors == {"/occurredAt": "out_of_range"}
+
+    def test_an_event_has_at_most_64_kib(self, post, post_batch):
+        fixed = len(json.dumps({**EVENT, "data": {"amount": 1, "note": ""}}, separators=(",", ":")))
+        largest = {"data": {"amount": 1, "note": "ä" * ((65536 - fixed) // 2) + "x" * ((65536 - fixed) % 2)}}
+        too_large = {"data": {"amount": 1, "note": f"{largest['data']['note']}x"}}
+        assert post(largest).status == 201
+        assert post(too_large).problem_and_errors == ("422 validation_failed", {"": "too_large"})
+        assert post_batch([EVENT, {**EVENT, **too_large}]).validation_errors == {"/events/1": "too_large"}
+
+    def test_25_events_of_64_kib_fit_into_one_batch_and_a_larger_body_is_refused(self, api, organization, ada, post_batch):
+        large = {**EVENT, "data": {"amount": 1, "note": "x" * 65_400}}
+        post_batch([large] * 25).expect(201)
+        body = json.dumps({"events": [large] * 25}).encode() + b" " * (2 << 20)
+        path = f"{organization.path}/events/batch"
+        assert api.post(path, caller=ada, body=body).status_and_code == "413 payload_too_large"
+        assert post_batch([EVENT] * 26).validation_errors == {"/events": "too_many"}
+        assert post_batch([]).validation_errors == {"/events": "too_few"}
+
+
+class TestAccess:
+    def test_api_keys_need_the_scope_of_their_own(self, api, organization, post, post_batch):
+        keys = {scope: create_api_key(api, organization, scope) for scope in ("write", "admin", "events:write", "read")}
+        statuses = {scope: post(caller=key).status for scope, key in keys.items()}
+        assert statuses == {"write": 403, "admin": 201, "events:write": 201, "read": 403}
+        assert post_batch([EVENT], caller=keys["write"]).status_and_code == "403 insufficient_scope"
+
+    def test_members_list_events_and_admins_write_them(self, api, organization, ada, grace, edith, mary, stranger, post):
+        post().expect(201)
+        path = f"{organization.path}/events"
+        assert [api.get(path, caller=each).status for each in (ada, grace, edith, mary, stranger)] == [200] * 4 + [404]
+        assert post(caller=stranger).status == 404
+
+    def test_service_keys_write_and_list_in_every_organization(self, api, organization, operator, stranger, post):
+        key = create_service_key(api, operator, "events:write")
+        other = create_organization(api, stranger)
+        entry = post(caller=key).expect(201).json
+        assert entry["reportedBy"] == entry["actor"] == {"type": "service_key", "id": key.id, "name": "Billing"}
+        api.post(f"{other.path}/events", caller=key, json=EVENT).expect(201)
+        assert len(api.get_items(f"{other.path}/events", caller=key)) == 1
+
+    def test_a_service_key_is_limited_to_its_types(self, api, organization, operator, post, post_batch):
+        key = create_service_key(api, operator, "events:write", types=["invoice.*"])
+        post(caller=key).expect(201)
+        refused = post_batch([EVENT, {**EVENT, "type": "patient_file.opened"}], caller=key)
+        assert refused.problem_and_errors == ("403 insufficient_scope", {"/events/1/type": "insufficient_scope"})
+        path = f"{organization.path}/events"
+        for query in ({}, {"type": "patient_file.opened"}, {"type": "patient_file.*"}):
+            refused = api.get(path, caller=key, query=query)
+            assert refused.problem_and_errors == ("403 insufficient_scope", {"query/type": "insufficient_scope"})
+        assert len(api.get(path, caller=key, query={"type": "invoice.*"}).json["items"]) == 1
+
+
+class TestList:
+    def test_it_contains_application_events_only_newest_first(self, api, organization, post, list_events, workers):
+        ids = [post().json["id"] for _ in range(3)]
+        workers.run_until_idle()
+        assert [entry["id"] for entry in list_events()] == ids[::-1]
+        assert [entry["id"] for entry in list_events(limit=1)] == ids[::-1]
+        assert len(list_entries(api, organization)) > 3
+
+    def test_it_has_the_filters_of_the_log(self, post, list_events, clock):
+        first = post({"type": "invoice.paid", "actor": CLERK, "targets": [INVOICE]}).json
+        clock.shift(seconds=60)
+        second = post({"type": "patient_file.opened"}).json
+        for query, expected in (
+            ({"type": "invoice.paid"}, [first]),
+            ({"type": "patient_file.*"}, [second]),
+            ({"type": "organization.*"}, []),
+            ({"type": "organization.created"}, []),
+            ({"actorId": "C-17"}, [first]),
+            ({"targetId": "inv-42"}, [first]),
+            ({"from": second["receivedAt"]}, [second]),
+            ({"to": first["receivedAt"]}, [first]),
+            ({"actorId": "c-17", "type": "invoice.*"}, [first]),
+        ):
+            assert list_events(**query) == expected, query
+
+    def test_entries_of_another_origin_of_the_same_actor_do_not_appear(self, post, list_events, ada):
+        written = post().json
+        assert list_events(actorId=ada.id) == [written]
+
+
+class TestVolumeLimits:
+    @pytest.fixture(autouse=True)
+    def _frozen(self, clock, configure) -> None:
+        clock.freeze()
+        configure(events_per_second="1", requests_per_minute="2")
+
+    def test_events_are_limited_instead_of_requests(self, post, post_batch):
+        for remaining in (59, 58, 57):
+            answer = post().expect(201)
+            assert answer.headers["RateLimit"].startswith(f'"events";r={remaining};')
+            assert '"requests"' not in answer.headers["RateLimit-Policy"]
+        post_batch([EVENT] * 25).expect(201)
+        post_batch([EVENT] * 25).expect(201)
+        refused = post_batch([EVENT] * 8)
+        assert refused.status_and_code == "429 rate_limited"
+        assert refused.headers["RateLimit-Policy"] == '"events";q=60;w=60'
+        assert 1 <= int(refused.headers["Retry-After"]) <= 60
+        post_batch([EVENT] * 7).expect(201)
+
+    def test_a_rejected_request_writes_nothing_and_succeeds_after_the_reset(self, post, post_batch, clock):
+        for _ in range(2):
+            post_batch([EVENT] * 25).expect(201)
+        post_batch([EVENT] * 10).expect(201)
+        before = memory_aws.all_items()
+        refused = post(headers={"Idempotency-Key": "k-2"})
+        assert (refused.status, memory_aws.all_items()) == (429, before)
+        clock.shift(seconds=int(refused.headers["Retry-After"]))
+        post(headers={"Idempotency-Key": "k-2"}).expect(201)
+
+    def test_bytes_are_limited_too(self, post, configure):
+        configure(events_per_second="0", event_bytes_per_second="100")
+        assert post({"data": {"amount": 1, "note": "x" * 5000}}).status == 201
+        refused = post({"data": {"amount": 1, "note": "x" * 2000}}).expect_problem("429 rate_limited", "100 bytes of events")
+        assert refused.headers["RateLimit-Policy"] == '"event-bytes";q=6000;w=60'
+
+    def test_organizations_are_limited_separately(self, api, operator, stranger, post_batch):
+        for _ in range(2):
+            post_batch([EVENT] * 25).expect(201)
+        post_batch([EVENT] * 10).expect(201)
+        other = create_organization(api, stranger)
+        api.post(f"{other.path}/events", caller=stranger, json=EVENT).expect(201)
+
+    def test_invalid_requests_are_limited_as_requests_are(self, post):
+        assert [post({"type": "x.y"}).status for _ in range(3)] == [422, 422, 429]
+        assert post().headers["RateLimit-Policy"] == '"failed-requests";q=2;w=60'
+
+    def test_a_repeated_request_is_not_counted_again(self, post):
+        answers = [post(headers={"Idempotency-Key": "k-3"}) for _ in range(3)]
+        assert [each.status for each in answers] == [201] * 3
+        assert post().headers["RateLimit"].startswith('"events";r=58;')
+
+
+def test_concurrent_requests_of_one_organization_all_succeed(conflicts, post_batch, list_events):
+    with ThreadPoolExecutor(4) as pool:
+        answers = [*pool.map(lambda _: post_batch([EVENT] * 5), range(8))]
+    assert {answer.status for answer in answers} == {201}
+    assert len(list_events()) == 40
+    assert len(conflicts.rejected_keys) <= 16
+
