@@ -163,8 +163,13 @@ class TestPersonalData:
         assert erased_ids() == named
 
     def test_schemas_are_read_only_for_entries_that_contain_the_id(self, report, workers, erase, monkeypatch):
-        loaded: list[object] = []
-        monkeypatch.setattr(tasks, "load_personal_values", lambda pairs: loaded.append({*pairs}) or {})
+        loaded = []
+
+        def load(pairs):
+            loaded.append({*pairs})
+            return {}
+
+        monkeypatch.setattr(tasks, "load_personal_values", load)
         report()
         report(actor=None, data={"note": "c-17"})
         workers.deliver()
