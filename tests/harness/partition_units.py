@@ -65,13 +65,11 @@ def _index_units(before: memory_aws.Item | None, after: memory_aws.Item | None) 
     """Return the units of the indexes for a change. A changed key is a removal and an insertion."""
     units = Counter[PartitionKey]()
     for index, names in INDEX_KEYS.items():
-        states = [(item, tuple(item[name] for name in names)) for item in (before, after) if _is_in_index(item, names)]
+        states = [
+            (item, tuple(item[name] for name in names)) for item in (before, after) if item and {*names} <= {*item}
+        ]
         changed_key = len({key for _, key in states}) > 1
         for item, key in states if changed_key else states[-1:]:
             size = item_sizes.item_size(item) if changed_key else max(item_sizes.item_size(each) for each, _ in states)
             units[index, key[0]] += item_sizes.write_units(size)
     return units
-
-
-def _is_in_index(item: memory_aws.Item | None, names: tuple[str, str]) -> bool:
-    return item is not None and all(name in item for name in names)

@@ -12,6 +12,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.rate_limits.request_quota import BATCH_SIZE, WINDOW_SECONDS
 from chalicelib.kernel.rate_limits.volume_limits import VolumeLimit, count_volume
 from chalicelib.kernel.storage import table
+from tests.harness.clock import Clock
 from tests.harness.simulated_processes import SimulatedProcess
 from tests.property.test_request_quota import shared_counter
 
@@ -71,7 +72,7 @@ class TestSeveralLimits:
     limits = (limit_of(2), limit_of(1, "event-bytes"))
 
     @pytest.fixture(autouse=True)
-    def _frozen(self, clock) -> None:
+    def _frozen(self, clock: Clock) -> None:
         clock.freeze()
         clock.shift(seconds=WINDOW_SECONDS)
 

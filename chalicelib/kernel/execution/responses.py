@@ -41,7 +41,7 @@ def build_response(ctx: Context, result: Any) -> Response:
         headers["ETag"] = conditions.record_etag(result.id, result.version, body)
     elif result.content_etag:
         headers["ETag"] = conditions.digest_etag(body)
-    headers |= _location_header(ctx, status, str(getattr(result, result.id_field)) if result.id_field else "")
+    headers |= _location_header(ctx, status, result.id_field and str(getattr(result, result.id_field, "")))
     return _apply_if_none_match(ctx, Response(status, body, headers, secret=secret))
 
 

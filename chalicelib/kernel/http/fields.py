@@ -234,13 +234,13 @@ Uuid = Annotated[
 ]
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-20T09:30:00.000Z"])]
 DateTime = Annotated[str, AfterValidator(_normalize_datetime), Field(json_schema_extra={"format": "date-time"})]
-Name = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=200),
+ONE_LINE: Final = (
     AfterValidator(_reject_line_breaks_and_controls),
     AfterValidator(require_visible_character),
     Field(json_schema_extra={"pattern": r"^\s*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"}),
-]
+)
+"""The metadata that requires text to be one line with a visible character."""
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200), *ONE_LINE]
 Text = Annotated[
     str,
     StringConstraints(max_length=4000),

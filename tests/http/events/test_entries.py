@@ -8,11 +8,13 @@ import pytest
 
 from chalicelib.kernel.core.clock import after, now
 from tests.harness import memory_aws
-from tests.harness.api import ApiResponse
+from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.audit_logs import list_entries, verify_integrity
+from tests.harness.callers import Person
+from tests.harness.clock import Clock
 from tests.harness.event_types import declare_event_type
 from tests.harness.faults import Fault, inject_fault
-from tests.harness.organizations import create_api_key, create_organization
+from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.service_keys import create_service_key
 
 EVENT: Final[dict[str, Any]] = {"type": "invoice.approved", "data": {"amount": 120}}
@@ -22,7 +24,7 @@ DAY: Final = 24 * 3600
 
 
 @pytest.fixture(autouse=True)
-def _declared_types(operator, api) -> None:
+def _declared_types(api: ApiClient, operator: Person, organization: CreatedOrganization) -> None:
     for name in ("invoice.approved", "invoice.paid", "patient_file.opened"):
         declare_event_type(api, operator, name)
 
@@ -69,7 +71,9 @@ class TestWriting:
     def test_an_entry_has_the_given_fields_and_the_caller_as_its_reporter(self, post, ada, clock):
         clock.freeze()
         occurred_at, context = after(now(), seconds=-60), {"ipAddress": "2001:DB8::1", "userAgent": "Firefox"}
-        entry = post({"version": 1, "occurredAt": occurred_at, "actor": CLERK, "targets": [INVOICE], "context": context})
+        entry = post(
+            {"version": 1, "occurredAt": occurred_at, "actor": CLERK, "targets": [INVOICE], "context": context}
+        )
         reporter = {"type": "user", "id": ada.id, "name": "Ada Lovelace"}
         expected = {
             **EVENT,
@@ -127,7 +131,9 @@ class TestWriting:
         assert post_batch([EVENT] * 25).calls.call_names == calls
 
     @pytest.mark.parametrize("path", ["/events", "/events/batch"])
-    def test_a_repeated_request_writes_nothing_and_gets_the_same_response(self, api, organization, ada, path, list_events):
+    def test_a_repeated_request_writes_nothing_and_gets_the_same_response(
+        self, api, organization, ada, path, list_events
+    ):
         body = EVENT if path == "/events" else {"events": [EVENT, EVENT]}
         options = {"caller": ada, "json": body, "headers": {"Idempotency-Key": "k-1"}}
         first, second = (api.post(f"{organization.path}{path}", **options).expect(201) for _ in range(2))
@@ -190,7 +196,9 @@ class TestInvalidEvents:
         assert post(too_large).problem_and_errors == ("422 validation_failed", {"": "too_large"})
         assert post_batch([EVENT, {**EVENT, **too_large}]).validation_errors == {"/events/1": "too_large"}
 
-    def test_25_events_of_64_kib_fit_into_one_batch_and_a_larger_body_is_refused(self, api, organization, ada, post_batch):
+    def test_25_events_of_64_kib_fit_into_one_batch_and_a_larger_body_is_refused(
+        self, api, organization, ada, post_batch
+    ):
         large = {**EVENT, "data": {"amount": 1, "note": "x" * 65_400}}
         post_batch([large] * 25).expect(201)
         body = json.dumps({"events": [large] * 25}).encode() + b" " * (2 << 20)
@@ -207,7 +215,9 @@ class TestAccess:
         assert statuses == {"write": 403, "admin": 201, "events:write": 201, "read": 403}
         assert post_batch([EVENT], caller=keys["write"]).status_and_code == "403 insufficient_scope"
 
-    def test_members_list_events_and_admins_write_them(self, api, organization, ada, grace, edith, mary, stranger, post):
+    def test_members_list_events_and_admins_write_them(
+        self, api, organization, ada, grace, edith, mary, stranger, post
+    ):
         post().expect(201)
         path = f"{organization.path}/events"
         assert [api.get(path, caller=each).status for each in (ada, grace, edith, mary, stranger)] == [200] * 4 + [404]
@@ -265,7 +275,7 @@ class TestList:
 
 class TestVolumeLimits:
     @pytest.fixture(autouse=True)
-    def _frozen(self, clock, configure) -> None:
+    def _frozen(self, clock: Clock, configure: Any) -> None:
         clock.freeze()
         configure(events_per_second="1", requests_per_minute="2")
 
@@ -295,7 +305,9 @@ class TestVolumeLimits:
     def test_bytes_are_limited_too(self, post, configure):
         configure(events_per_second="0", event_bytes_per_second="100")
         assert post({"data": {"amount": 1, "note": "x" * 5000}}).status == 201
-        refused = post({"data": {"amount": 1, "note": "x" * 2000}}).expect_problem("429 rate_limited", "100 bytes of events")
+        refused = post({"data": {"amount": 1, "note": "x" * 2000}}).expect_problem(
+            "429 rate_limited", "100 bytes of events"
+        )
         assert refused.headers["RateLimit-Policy"] == '"event-bytes";q=6000;w=60'
 
     def test_organizations_are_limited_separately(self, api, operator, stranger, post_batch):
@@ -321,4 +333,3 @@ def test_concurrent_requests_of_one_organization_all_succeed(conflicts, post_bat
     assert {answer.status for answer in answers} == {201}
     assert len(list_events()) == 40
     assert len(conflicts.rejected_keys) <= 16
-

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Receipt, ReportedEvent, receive_events
-from chalicelib.kernel.audit_log.mac_chains import Chains, chain_key
+from chalicelib.kernel.audit_log.mac_chains import SHARDS, Chains, chain_key
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness.application_events import ADA, INVOICE, NIGHTLY_EXPORT
@@ -58,4 +58,4 @@ def test_concurrent_batches_and_appends_conflict_only_at_chains_and_all_succeed(
         batch.result()
     ledger.append_pending_and_return_longest_wait_ms(LOG)
     assert ledger.Head.from_item_or_empty(ledger.Outbox.read(LOG).head).tree.size == len(batches) * BATCH
-    assert conflicts.rejected_keys <= {chain_key(LOG, shard) for shard in range(ledger.SHARDS)}
+    assert conflicts.rejected_keys <= {chain_key(LOG, shard) for shard in range(SHARDS)}

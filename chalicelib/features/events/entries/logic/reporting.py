@@ -100,10 +100,10 @@ def _to_report(event: EventIn, version: int) -> ReportedEvent:
         type=event.type,
         version=version,
         occurred_at=event.occurred_at,
-        actor=event.actor and _reference(event.actor),
+        actor=_reference(event.actor) if event.actor else None,
         targets=[_reference(target) for target in event.targets or ()],
-        ip_address=event.context and event.context.ip_address,
-        user_agent=event.context and event.context.user_agent,
+        ip_address=event.context.ip_address if event.context else None,
+        user_agent=event.context.user_agent if event.context else None,
         data=event.data,
     )
 

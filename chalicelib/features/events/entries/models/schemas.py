@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError, to_json
 
 from chalicelib.features.audit.log.models import EntryFilters
-from chalicelib.kernel.http.fields import DateTime, JsonObject, Name, Uuid, pattern_validator_and_schema
+from chalicelib.kernel.http.fields import ONE_LINE, DateTime, JsonObject, Name, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input, ListQuery, Output
 
 MAX_EVENT_BYTES: Final = 64 * 1024
@@ -64,8 +64,8 @@ ReferenceType = Annotated[
         "must be 1 to 64 lower-case letters, digits, dots, _ and hyphens, with a letter first",
     ),
 ]
-ReferenceId = Annotated[Name, StringConstraints(max_length=MAX_REFERENCE_ID_CHARACTERS)]
-UserAgent = Annotated[Name, StringConstraints(max_length=_MAX_USER_AGENT_CHARACTERS)]
+ReferenceId = Annotated[str, StringConstraints(min_length=1, max_length=MAX_REFERENCE_ID_CHARACTERS), *ONE_LINE]
+UserAgent = Annotated[str, StringConstraints(min_length=1, max_length=_MAX_USER_AGENT_CHARACTERS), *ONE_LINE]
 IpAddress = Annotated[str, StringConstraints(max_length=45), AfterValidator(_normalize_ip_address)]
 
 
