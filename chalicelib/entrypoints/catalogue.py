@@ -61,6 +61,7 @@ FEATURES: Final = (
     "admin.migrations",
     "admin.status",
     "admin.chain_tests",
+    "events.types",
     "events.service_keys",
 )
 """Packages of `chalicelib.features` with operations or tasks, in the order of the documentation."""

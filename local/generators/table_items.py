@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from chalicelib.features.events.types.entities import TYPE_NAMES_PARTITION
 from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from chalicelib.features.notifications.webhooks.models.attempt_counts import COUNTS_PREFIX
@@ -62,6 +63,7 @@ ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
         auth.secret_pointer_key("{sha256 of the API key}"),
         "the key of the record of an API key or service key",
     ),
+    ("event type name", (TYPE_NAMES_PARTITION, "{type}"), "the name of a declared event type"),
     (
         "API key dependency",
         ("O#{organization_id}", f"{KEY_DEPENDENCY_PREFIX}{{id}}"),

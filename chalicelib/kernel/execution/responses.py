@@ -8,7 +8,7 @@ from pydantic_core import to_json
 
 from chalicelib.kernel.execution import conditions, envelope
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.models import Output, RecordOutput
+from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.operations.results import ErrorDocument, ListPage, RawResponse, Redirect, SerializedOutput
 
@@ -37,8 +37,8 @@ def build_response(ctx: Context, result: Any) -> Response:
     secret = result.no_store or any(getattr(result, name) for name in result.secret_fields)
     if secret:
         headers["Cache-Control"] = "no-store"
-    if isinstance(result, RecordOutput):
-        headers["ETag"] = conditions.record_etag(result.id, result.version, body)
+    if identity := result.record_identity:
+        headers["ETag"] = conditions.record_etag(*identity, body)
     elif result.content_etag:
         headers["ETag"] = conditions.digest_etag(body)
     headers |= _location_header(ctx, status, result.id_field and str(getattr(result, result.id_field, "")))

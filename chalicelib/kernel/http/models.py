@@ -151,13 +151,18 @@ class Output(BaseModel):
     id_field: ClassVar[str] = "id"
     """Field that identifies the record in paths. Empty for a singleton."""
     content_etag: ClassVar[bool] = False
-    """Whether the response is not a record and its entity tag depends on the content."""
+    """Whether the response can be something other than a record, whose entity tag depends on the content."""
 
     @classmethod
     def of(cls, record: object, **overrides: Any) -> Self:
         """Return the response for a record. `overrides` sets fields that the record lacks, or hides fields."""
         output = cls.model_validate(record)
         return output.model_copy(update=overrides) if overrides else output
+
+    @property
+    def record_identity(self) -> tuple[str, int] | None:
+        """The id and version of the record for its entity tag, or None if the response is not a record."""
+        return None
 
 
 class RecordOutput(Output):
@@ -167,3 +172,8 @@ class RecordOutput(Output):
     created_at: Timestamp
     updated_at: Timestamp
     version: int = Field(ge=1, description="1 when created. Each change adds 1.", examples=[1])
+
+    @property
+    def record_identity(self) -> tuple[str, int] | None:
+        """The id and version of the record for its entity tag."""
+        return self.id, self.version

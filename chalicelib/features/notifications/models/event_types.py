@@ -315,6 +315,14 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "{actor} replaced the module overrides of the space {target}.",
     ),
     "space.updated": EventType("A space was changed.", "{actor} changed the space {target}."),
+    "system.event_type.created": EventType(
+        "An event type was declared. Not sent to webhooks: event types belong to the deployment.",
+        "{actor} declared the event type {target}.",
+    ),
+    "system.event_type.updated": EventType(
+        "An event type was replaced; a new `version` has another schema. Not sent to webhooks.",
+        "{actor} changed the event type {target}.",
+    ),
     "system.service_key.created": EventType(
         "A service key was created. Not sent to webhooks: service keys belong to the deployment.",
         "{actor} created the service key {target}.",
