@@ -59,6 +59,8 @@ KINDS: dict[str, str] = {
     "space.member": "chalicelib.features.platforms.spaces.entities:SpaceMember",
     "space.module_override": "chalicelib.features.platforms.modules.entities:ModuleOverride",
     "space.module_overrides": "chalicelib.features.platforms.modules.entities:ModuleOverrideSet",
+    "system.event_type": "chalicelib.features.events.types.entities:EventType",
+    "system.event_type.schema_version": "chalicelib.features.events.types.entities:SchemaVersion",
     "system.service_key": "chalicelib.features.events.service_keys.entities:ServiceKey",
     "taxonomy": "chalicelib.features.taxonomy.entities.nodes:Taxonomy",
     "taxonomy.attachment": "chalicelib.features.taxonomy.attachments.entities:TaxonomyAttachment",

@@ -835,6 +835,7 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     ),
     ("system", "GET", "/status", "chalicelib.features.admin.status.operations:get_status"),
     ("system", "GET", "/system/audit-log", "chalicelib.features.admin.status.operations:list_system_audit_log"),
+    ("system", "PUT", "/event-types/{event_type}", "chalicelib.features.events.types.operations:put_event_type"),
     ("system", "GET", "/system/service-keys", "chalicelib.features.events.service_keys.operations:list_service_keys"),
     ("system", "POST", "/system/service-keys", "chalicelib.features.events.service_keys.operations:create_service_key"),
     (
@@ -856,6 +857,7 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
         "chalicelib.features.events.service_keys.operations:rotate_service_key",
     ),
     ("documentation", "GET", "/event-types", "chalicelib.entrypoints.event_types:list_event_types"),
+    ("documentation", "GET", "/event-types/{event_type}", "chalicelib.entrypoints.event_types:get_event_type"),
     ("documentation", "GET", "/", "chalicelib.entrypoints.documentation:get_service_links"),
     ("documentation", "GET", "/openapi.json", "chalicelib.entrypoints.documentation:get_openapi_document"),
     ("documentation", "GET", "/docs", "chalicelib.entrypoints.documentation:get_docs"),
