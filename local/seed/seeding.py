@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from local.paths import settings_file
-from local.seed import leads, library, organization, platforms, sites, taxonomies
+from local.seed import events, leads, library, organization, platforms, sites, taxonomies
 from local.seed.callers import SeedFailed, Service
 from local.seed.content.company import MEMBERS, ORGANIZATION, OWNER
 from local.seed.content.leads import OPERATOR
@@ -37,6 +37,7 @@ def seed(service: Service) -> str:
     company = organization.ensure_organization(service)
     organization.ensure_members(company)
     organization.ensure_integrations(company, receiver)
+    events.ensure_events(company)
     seeded_platforms = [platforms.ensure_platform(company, content) for content in PLATFORMS]
     site = sites.ensure_site(company, seeded_platforms[0].record["id"])
     for content, platform in zip(PLATFORMS, seeded_platforms, strict=True):

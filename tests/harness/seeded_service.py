@@ -19,6 +19,7 @@ _IN_ORGANIZATION: Final = (
     "webhooks",
     "integration-channels",
     "domains/inventory",
+    "events",
 )
 _IN_PLATFORMS: Final = ("members", "modules", "project-blocks", "spaces", "taxonomy-nodes", "taxonomy-attachments")
 _IN_SPACES: Final = ("members", "capabilities", "module-overrides")

@@ -214,7 +214,7 @@ def test_entries_with_swapped_positions_are_found_at_the_first(log):
         for item, other in ((first, second), (second, first)):
             memory_aws.put_item({**item, **{name: other[name] for name in ("sequence", "index1pk", "index1sk")}})
         # The signature of an erased entry does not distinguish a moved entry from a modified one.
-        failure = "modified" if sequences[1] in (ERASED, ERASED_APPLICATION) else "reordered"
-        assert find_fault(log) == Fault(failure, sequences[0]), sequences
+        is_erased = sequences[1] in (ERASED, ERASED_APPLICATION)
+        assert find_fault(log) == Fault("modified" if is_erased else "reordered", sequences[0]), sequences
         for item in (first, second):
             memory_aws.put_item(item)

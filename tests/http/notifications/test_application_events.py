@@ -10,6 +10,7 @@ from tests.harness.api import Json
 from tests.harness.application_events import ADA, INVOICE, NIGHTLY_EXPORT, commit_application_event
 from tests.harness.audit_logs import get_last_entry
 from tests.harness.channels import received_texts
+from tests.harness.declared_types import declare_event_type
 from tests.harness.organizations import create_api_key
 from tests.harness.receiver import Receiver, Reply
 from tests.harness.webhooks import CreatedWebhook, list_deliveries, parse_event, received_event_types
@@ -137,9 +138,80 @@ class TestChannels:
             "The API key Nightly export caused the event invoice.approved.",
         ]
 
+    def test_the_text_is_the_declared_sentence_with_names_and_data(self, new_channel, report, receiver):
+        new_channel(receiver, events=["*"])
+        declare_event_type(APPROVED, "{actor} approved {target} over {data.amount} {data.currency}, {data.__class__}.")
+        report(data={"amount": 12, "currency": "{actor} <EUR>"})
+        assert received_texts(receiver)[-1] == (
+            "Ada (reported by the API key Nightly export) approved Invoice 42 over 12 {actor} &lt;EUR&gt;, —."
+        )
+
+    def test_only_a_declared_type_has_a_sentence(self, new_channel, organization, receiver, workers, run_tasks_after):
+        new_channel(receiver, events=["*"])
+        declare_event_type(APPROVED, "{actor} approved {target}.")
+        workers.deliver(include_delayed=True)
+        for event_type in (APPROVED, APPROVED, "patient.file_opened"):
+            commit_application_event(organization.id, event_type)
+        for _ in range(2):  # At most one message is sent each second.
+            run_tasks_after(minutes=6)
+        texts = received_texts(receiver)[-3:]
+        assert [text.rpartition("approved Invoice 42")[1] for text in texts] == ["approved Invoice 42"] * 2 + [""]
+
     def test_a_generic_webhook_gets_the_event_as_webhooks_do(self, new_channel, new_webhook, report, receiver):
         new_webhook(receiver, events=["*"])
         new_channel(f"{receiver.url}channel", provider="webhook", events=["*"])
         report()
         messages = {request.path: json.loads(request.body) for request in receiver.requests}
         assert messages["/channel"]["event"] == messages["/"]
+
+
+class TestPatterns:
+    @pytest.fixture(autouse=True)
+    def declared(self, organization):
+        declare_event_type(APPROVED, "{actor} approved {target}.")
+
+    def test_declared_types_and_their_prefixes_are_accepted_and_selected(self, new_webhook, report, receiver):
+        webhook = new_webhook(receiver, events=[APPROVED])
+        other = new_webhook(f"{receiver.url}other", events=["invoice.*", "organization.updated"])
+        assert other.record["events"] == ["invoice.*", "organization.updated"]
+        report()
+        report("invoice.paid")
+        report("patient.file_opened")
+        assert [each["eventType"] for each in webhook.list_deliveries()] == [APPROVED]
+        assert [each["eventType"] for each in other.list_deliveries()] == [APPROVED, "invoice.paid"]
+
+    @pytest.mark.parametrize("path", ["webhooks", "integration-channels"])
+    def test_undeclared_ones_are_rejected_with_the_nearest_names(self, api, organization, receiver, path):
+        channel_fields = {"provider": "webhook", "name": "Room", "config": {"webhookUrl": receiver.url}}
+        fields = {"url": receiver.url} if path == "webhooks" else channel_fields
+        events = [APPROVED, "invoice.aproved", "invoices.*", "organization.updated", "zzz.zzz"]
+        answer = api.post(f"{organization.path}/{path}", caller=organization.owner, json={"events": events, **fields})
+        assert answer.errors == {f"/events/{n}": "malformed" for n in (1, 2, 4)}
+        first, second, third = (error["detail"] for error in answer.json["errors"])
+        assert "Do you mean invoice.approved" in first
+        assert "invoice.*" in second
+        assert third == "'zzz.zzz' is not an event type or pattern; GET /event-types lists them."
+
+    def test_the_declared_types_are_read_once_and_only_for_new_patterns_of_application_events(
+        self, api, organization, receiver
+    ):
+        def read_names(events: list[str], *, path: str = "", **fields: Any) -> list[str]:
+            body = {"events": events, **fields}
+            method, url = ("PATCH", path) if path else ("POST", f"{organization.path}/webhooks")
+            return api.request(method, url, caller=organization.owner, json=body).calls.read_names
+
+        before = read_names(["organization.updated"], url=receiver.url)
+        assert read_names([APPROVED, "invoice.*"], url=receiver.url) == [*before, "dynamodb:Query"]
+        path = api.get_items(f"{organization.path}/webhooks", caller=organization.owner)[-1]
+        path = f"{organization.path}/webhooks/{path['id']}"
+        unchanged = read_names([APPROVED, "invoice.*"], path=path)
+        assert read_names([APPROVED], path=path, description="Ours") == unchanged
+
+    def test_an_exact_type_requires_the_scope_of_events(self, api, organization, receiver):
+        key = create_api_key(api, organization, "webhooks:write", "sites:read")
+        body = {"url": receiver.url, "events": ["page.*", APPROVED]}
+        answer = api.post(f"{organization.path}/webhooks", caller=key, json=body)
+        assert (answer.status_and_code, answer.errors) == (
+            "403 insufficient_scope",
+            {"/events/1": "insufficient_scope"},
+        )

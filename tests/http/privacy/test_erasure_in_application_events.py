@@ -1,12 +1,15 @@
 """The erasure of people from the entries of application events."""
 
 from typing import Any, Final
+from unittest.mock import Mock, call
 
 import pytest
 
+from chalicelib.features.privacy.erasures import tasks
 from tests.harness import memory_aws
 from tests.harness.application_events import ADA, INVOICE, NIGHTLY_EXPORT, commit_application_event
 from tests.harness.audit_logs import entry_item, list_entries, verification_failure
+from tests.harness.declared_types import declare_event_type
 from tests.harness.erasures import keys_of_items_containing, post_erasure
 from tests.harness.exports import create_export, parse_csv, verify_export_file
 from tests.harness.invitations import create_invitation
@@ -115,6 +118,63 @@ class TestActor:
         assert erase(actor=PERSON) == (0, 1)
         assert verification_failure(api, organization) == ("modified", 5)
         assert "erased" in entry_item(organization, 5)
+
+
+class TestPersonalData:
+    SCHEMA: Final = {
+        "type": "object",
+        "properties": {
+            "note": {"type": "string", "x-personal-data": True},
+            "customer": {"$ref": "#/$defs/customer"},
+            "people": {"type": "array", "items": {"type": "object", "x-personal-data": True}},
+            "number": {"type": "integer", "x-personal-data": True},
+            "public": {"type": "string", "x-personal-data": False},
+        },
+        "$defs": {"customer": {"type": "object", "properties": {"id": {"x-personal-data": True}}}},
+    }
+
+    def test_only_events_with_the_id_in_a_marked_field_are_erased(self, report, workers, erase, erased_ids):
+        declare_event_type("invoice.approved", "{actor} approved {target}.", self.SCHEMA)
+        named = {
+            report(actor=None, data=data)
+            for data in (
+                {"note": "Customer no. 17."},
+                {"customer": {"id": "17"}},
+                {"people": [{"name": "Ada"}, {"ids": ["17"]}]},
+                {"people": [{"17": "x"}]},
+                {"number": 17},
+            )
+        }
+        for other in (
+            {"note": "170 a17 17-b"},
+            {"public": "17", "count": 17, "other": "17"},
+            {"customer": {"name": "17"}},
+            {"people": []},
+        ):
+            report(actor=None, data=other)
+        workers.deliver()
+        assert erase(actor={"type": "customer", "id": "17"}) == (0, len(named))
+        assert erased_ids() == named
+
+    def test_without_a_declared_schema_all_data_is_personal(self, report, workers, erase, erased_ids):
+        named = {report("patient.file_opened", actor=None, data={"count": 17})}
+        report("patient.file_opened", actor=None, data={"count": 170})
+        workers.deliver()
+        assert erase(actor={"type": "customer", "id": "17"}) == (0, 1)
+        assert erased_ids() == named
+
+    def test_schemas_are_read_only_for_entries_that_contain_the_id(self, report, workers, erase, monkeypatch):
+        load = Mock(return_value={})
+        monkeypatch.setattr(tasks, "load_personal_values", load)
+        report()
+        report(actor=None, data={"note": "c-17"})
+        workers.deliver()
+        assert erase(actor=PERSON) == (0, 1)
+        assert load.call_args_list == []
+        report(actor=None, data={"note": "C-17"}, version=3)
+        workers.deliver()
+        assert erase(actor=PERSON) == (0, 1)
+        assert load.call_args_list == [call({("invoice.approved", 3)})]
 
 
 class TestUser:

@@ -16,7 +16,7 @@ from chalicelib.features.notifications.channels.logic.provider_rules import (
 from chalicelib.features.notifications.channels.models import ChannelCreate, ChannelOut, ChannelPatch, Provider
 from chalicelib.features.notifications.entities import SubscriberCleanup
 from chalicelib.features.notifications.logic.event_access import (
-    check_exact_events_and_get_readable_areas,
+    check_events_and_get_readable_areas,
     limit_changed_subscriber_to_caller_areas,
 )
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
@@ -66,7 +66,7 @@ def create_integration_channel(ctx: Context, organization: Organization, body: C
     program, which receives `{text, event}`. The URL is a secret: later responses show it masked.
     """
     _reject_mismatched_or_masked_url(body.provider, body.config.webhook_url)
-    areas = check_exact_events_and_get_readable_areas(ctx, body.events)
+    areas = check_events_and_get_readable_areas(ctx, body.events)
     record_fields = ctx.new_id_and_time_fields()
     channel = IntegrationChannel(
         **record_fields,

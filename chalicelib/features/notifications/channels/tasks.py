@@ -51,7 +51,8 @@ def _postpone_and_requeue_delivery(delivery: Delivery, attempt_at: str) -> None:
 def _send_event_and_store_attempt(
     channel: IntegrationChannel, delivery: Delivery, event: DeliveryEvent
 ) -> IntegrationChannel:
-    response = wait_and_send_message(channel, MessageContent.from_entry(event.entry, event.sequence, None))
+    content = MessageContent.from_entry(event.entry, event.sequence, event.declared_sentence)
+    response = wait_and_send_message(channel, content)
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
     next_at = next_attempt_at(delivery.tries + 1, now(), jitter, retry_after_seconds(response), RETRY_SECONDS)
     delivery_attempts.store_attempt_and_queue_retry(

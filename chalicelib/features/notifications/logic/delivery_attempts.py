@@ -55,7 +55,7 @@ def send_due_deliveries(
         return None
     ready = sorted((d for d in deliveries if is_delivery_due(d)), key=lambda delivery: delivery.sequence)
     on_due_count(len(ready))
-    events = load_events_by_id(ready)
+    events = load_events_by_id(ready, with_sentences=subscriber_type.shows_sentences)
     for position, delivery in enumerate(ready):
         if now_ms() > message.get("until", now_ms()):
             if "ids" in message:

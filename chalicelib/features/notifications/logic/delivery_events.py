@@ -1,25 +1,32 @@
 """The events of deliveries: log entries, as their subscribers receive them."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json, to_json
 
 from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.events.types.logic.definitions import UnknownType, definition_keys, find_definition
 from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic.event_payloads import build_event_payload
 from chalicelib.kernel.audit_log.entries import body_key, entry_key
+from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
 
 @dataclass(frozen=True)
 class DeliveryEvent:
-    """An event as its subscribers receive it: the log entry and its sequence."""
+    """An event as its subscribers receive it: the log entry and its sequence.
+
+    `declared_sentence`: the sentence of the type of an application event, if it was loaded and is declared.
+    """
 
     entry: Mapping[str, Any]
     sequence: int
+    declared_sentence: str | None = None
 
     @property
     def request_id(self) -> str | None:
@@ -32,21 +39,32 @@ class DeliveryEvent:
         return to_json(build_event_payload(self.entry, self.sequence))
 
 
-def load_events_by_id(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
-    """Return the events of deliveries of one organization by id, without erased ones."""
+def load_events_by_id(deliveries: Sequence[Delivery], *, with_sentences: bool = False) -> dict[str, DeliveryEvent]:
+    """Return the events of deliveries of one organization by id, without erased ones.
+
+    `with_sentences`: also read the declared types of application events, together with the entries.
+    """
     keys = {entry_key(delivery.organization_id, delivery.id): delivery for delivery in deliveries}
-    items = table.get_all(keys)
-    deliveries_with_items = [(keys[key], item) for key, item in items.items()]
+    declared_types = {each.event_type for each in deliveries if with_sentences and is_application_type(each.event_type)}
+    items = table.get_all([*keys, *(key for each in declared_types for key in definition_keys(each, None))])
+    sentences = {each: _declared_sentence_or_none(items, each) for each in declared_types}
+    deliveries_with_items = [(delivery, items[key]) for key, delivery in keys.items() if key in items]
     entries = (
         logs.load_stored_entries(deliveries[0].organization_id, [item for _, item in deliveries_with_items])
         if deliveries_with_items
         else []
     )
     return {
-        delivery.id: DeliveryEvent(from_json(entry.body), delivery.sequence)
+        delivery.id: DeliveryEvent(from_json(entry.body), delivery.sequence, sentences.get(delivery.event_type))
         for (delivery, _), entry in zip(deliveries_with_items, entries, strict=True)
         if isinstance(entry.body, bytes)
     }
+
+
+def _declared_sentence_or_none(items: Mapping[ItemKey, Item], event_type: str) -> str | None:
+    with suppress(UnknownType):
+        return find_definition(items, event_type, None).sentence
+    return None
 
 
 def event_item_keys(organization_id: str, event_id: str) -> list[ItemKey]:

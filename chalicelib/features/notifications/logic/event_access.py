@@ -1,9 +1,10 @@
 """Limits the events of a subscriber to those that the caller may read."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from chalicelib.features.notifications.entities import Subscriber
+from chalicelib.features.notifications.logic.declared_events import reject_undeclared_events
 from chalicelib.features.notifications.logic.retry_schedule import reject_unreadable_exact_event_types
 from chalicelib.features.notifications.models.event_areas import is_in_scope_areas
 from chalicelib.kernel.execution.context import Context
@@ -12,11 +13,15 @@ from chalicelib.kernel.permissions.roles import fully_readable_areas_or_none_if_
 S = TypeVar("S", bound=Subscriber)
 
 
-def check_exact_events_and_get_readable_areas(ctx: Context, event_patterns: Sequence[str]) -> list[str] | None:
+def check_events_and_get_readable_areas(
+    ctx: Context, event_patterns: Sequence[str], stored_patterns: Collection[str] = ()
+) -> list[str] | None:
     """Return the areas that the caller may read. None stands for all areas.
 
-    Raises Problem 403 for exact event types outside these areas.
+    Raises ValidationProblem for patterns of application events that match no declared type, unless they are among the
+    `stored_patterns` of the subscriber, and Problem 403 for exact event types outside the areas.
     """
+    reject_undeclared_events(event_patterns, stored_patterns)
     areas = fully_readable_areas_or_none_if_all(ctx.api_key_scopes)
     reject_unreadable_exact_event_types(event_patterns, areas)
     return areas
@@ -30,9 +35,9 @@ def can_read_events_of(ctx: Context, event_type: str) -> bool:
 def limit_changed_subscriber_to_caller_areas(ctx: Context, subscriber: S, previous: S) -> S:
     """Return a changed subscriber limited to the areas that the caller may read, if it was changed.
 
-    The change may have pointed it to a server of the caller. Raises Problem 403 for exact event types outside the
-    areas.
+    The change may have pointed it to a server of the caller. Raises as `check_events_and_get_readable_areas` does.
     """
     if subscriber is previous:
         return subscriber
-    return ctx.changes.update(subscriber, areas=check_exact_events_and_get_readable_areas(ctx, subscriber.events))
+    areas = check_events_and_get_readable_areas(ctx, subscriber.events, previous.events)
+    return ctx.changes.update(subscriber, areas=areas)

@@ -1,5 +1,6 @@
 """Request and response models of deliveries, and of test messages."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -7,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.features.notifications.models.event_types import EVENT_PATTERNS
 from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.http.fields import Timestamp, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import ListQuery, Output, RecordOutput, TimeRange
 
@@ -17,6 +19,7 @@ ExactEventType = Annotated[
     *pattern_validator_and_schema(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as organization.updated"),
 ]
 
+_APPLICATION_PATTERN: Final = re.compile(r"[a-z_]+(\.[a-z_]+)*\.([a-z_]+|\*)")
 _MAX_PATTERN_CHARACTERS: Final = 100
 """Length of a pattern of event types."""
 
@@ -39,7 +42,8 @@ _FAILED_ATTEMPT: Final = {
 
 
 def _validate_event_pattern(pattern: str) -> str:
-    if pattern not in EVENT_PATTERNS:
+    """Return a pattern that is built-in, or that may be declared for application events. The operation checks that."""
+    if pattern not in EVENT_PATTERNS and not (_APPLICATION_PATTERN.fullmatch(pattern) and is_application_type(pattern)):
         suggestion = f"{ascii_lower(pattern).removesuffix('.*').strip('.')}.*"
         hint = f"did you mean {suggestion!r}? " if suggestion in EVENT_PATTERNS else ""
         raise ValueError(f"{pattern!r} is not an event type or pattern; {hint}GET /event-types lists them")
@@ -56,7 +60,8 @@ EventPatterns = Annotated[
     Field(
         min_length=1,
         max_length=40,
-        description="Exact types, prefixes such as `page.*`, or `*`.",
+        description="Exact types, prefixes such as `page.*`, or `*`. Also the types of application events that are "
+        "declared, such as `invoice.approved`, and their prefixes.",
         examples=[["organization.*"]],
     ),
     AfterValidator(_deduplicate),

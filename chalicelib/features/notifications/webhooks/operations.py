@@ -7,7 +7,7 @@ from pydantic_core import to_json
 
 from chalicelib.features.notifications.entities import SubscriberCleanup
 from chalicelib.features.notifications.logic.event_access import (
-    check_exact_events_and_get_readable_areas,
+    check_events_and_get_readable_areas,
     limit_changed_subscriber_to_caller_areas,
 )
 from chalicelib.features.notifications.logic.event_payloads import build_event_payload
@@ -72,7 +72,7 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
     that an API key creates or changes receives events only within the areas that the key may read: `*` and `page.*` are
     limited to these, and an exact type outside them is rejected.
     """
-    areas = check_exact_events_and_get_readable_areas(ctx, body.events)
+    areas = check_events_and_get_readable_areas(ctx, body.events)
     record_fields, secret = ctx.new_id_and_time_fields(), body.secret or standard_webhooks.generate_secret()
     webhook = Webhook(
         **record_fields,

@@ -4,17 +4,18 @@ All of the text is chosen by others: the sentence by an operator, and names and 
 escapes the whole text, not only the names in it.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pydantic_core import to_json
+
+from chalicelib.features.events.types.logic.sentences import render_sentence
 from chalicelib.features.notifications.channels.logic.display_names import UNKNOWN_TARGET, clean_name, principal_name
 
 MAX_TEXT_CHARACTERS: Final = 580
 """Maximum characters of a text. A section of Slack has 3,000 characters, of which `&` takes five when it is escaped."""
 
 _MAX_VALUE_CHARACTERS: Final = 120
-_PLACEHOLDER: Final = re.compile(r"\{(actor|target|data\.[^{}]+)\}")
 _MISSING_VALUE: Final = "—"
 
 
@@ -35,11 +36,10 @@ def _render(sentence: str, entry: Mapping[str, Any]) -> str:
     values = {"actor": _actor_name(entry), "target": _target_name(entry)}
     data = entry["data"] or {}
 
-    def value_of(placeholder: re.Match[str]) -> str:
-        name = placeholder[1]
+    def value_of(name: str) -> str:
         return values[name] if name in values else _display_value(data.get(name.removeprefix("data.")))
 
-    return _PLACEHOLDER.sub(value_of, sentence)
+    return render_sentence(sentence, value_of)
 
 
 def _actor_name(entry: Mapping[str, Any]) -> str:
@@ -61,5 +61,5 @@ def _reference_name(reference: Mapping[str, Any]) -> str:
 
 
 def _display_value(value: Any) -> str:
-    text = value if isinstance(value, str) else str(value)
+    text = value if isinstance(value, str) else "" if value is None else to_json(value).decode()
     return clean_name(text, _MAX_VALUE_CHARACTERS) or _MISSING_VALUE

@@ -12,7 +12,7 @@ from pydantic_core import from_json
 from chalicelib.features.audit.exports.entities import list_id_filters_naming
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, is_valid_at_claimed_sequence
-from chalicelib.kernel.audit_log.application_events import is_application_event
+from chalicelib.kernel.audit_log.application_events import is_application_entry_item, is_application_event
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.crypto.merkle import leaf_hash
 
@@ -54,7 +54,9 @@ class NamedActor:
         return [entries[number] for number, each in contents.items() if self._is_named_in(each, personal_values)]
 
     def _contains_id(self, entry: StoredEntry) -> bool:
-        return isinstance(entry.body, bytes) and any(each in entry.body for each in self._ids_in_canonical_json)
+        # The filters of exports, which are in entries of built-in events, are in lower case.
+        texts = self._ids_in_canonical_json[: 1 if is_application_entry_item(entry.item) else 2]
+        return isinstance(entry.body, bytes) and any(each in entry.body for each in texts)
 
     def _is_named_in(
         self, content: Mapping[str, Any] | str, personal_values: Mapping[TypeVersion, ListPersonalValues]
@@ -83,8 +85,8 @@ class NamedActor:
 
     @cached_property
     def _ids_in_canonical_json(self) -> list[bytes]:
-        """The id, also in lower case, as the filters of exports contain it."""
-        return [json.dumps(each, ensure_ascii=False)[1:-1].encode() for each in {self.id, ascii_lower(self.id)}]
+        """The id, and the id in lower case."""
+        return [json.dumps(each, ensure_ascii=False)[1:-1].encode() for each in (self.id, ascii_lower(self.id))]
 
     @cached_property
     def _id_pattern(self) -> re.Pattern[str]:

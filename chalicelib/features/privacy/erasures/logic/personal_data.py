@@ -1,9 +1,18 @@
 """The fields of application events that the schemas of their types mark as personal data."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
+from chalicelib.features.events.types.logic.definitions import (
+    Definition,
+    UnknownType,
+    UnknownVersion,
+    definition_keys,
+    find_definition,
+)
 from chalicelib.features.privacy.erasures.logic.named_actors import ListPersonalValues, TypeVersion
+from chalicelib.kernel.storage import table
 
 PERSONAL_DATA_KEYWORD: Final = "x-personal-data"
 """The keyword of a schema that marks what it describes as personal data, if its value is true.
@@ -14,8 +23,26 @@ subschemas that apply to a value.
 
 
 def load_personal_values(type_versions: Collection[TypeVersion]) -> Mapping[TypeVersion, ListPersonalValues]:
-    """Load the schemas of versions of event types, and return the functions that list the values marked as personal."""
-    return {}
+    """Load the schemas of versions of event types, and return the functions that list the values marked as personal.
+
+    Versions that are not declared are absent in the result.
+    """
+    items = table.get_all({key for each in type_versions for key in definition_keys(*each)})
+    result: dict[TypeVersion, ListPersonalValues] = {}
+    for event_type, version in type_versions:
+        with suppress(UnknownType, UnknownVersion):
+            result[event_type, version] = _PersonalValues(find_definition(items, event_type, version))
+    return result
+
+
+class _PersonalValues:
+    def __init__(self, definition: Definition) -> None:
+        self._definition = definition
+
+    def __call__(self, data: Mapping[str, Any]) -> Iterable[Any]:
+        import jsonschema_rs
+
+        return _iter_marked_values(jsonschema_rs.validator_for(self._definition.schema), data)
 
 
 def _iter_marked_values(validator: Any, data: Mapping[str, Any]) -> Iterator[Any]:
