@@ -5,8 +5,9 @@ one consistent query. One transaction assigns the sequences, deletes the pointer
 the head is unchanged. So lost, repeated and late messages and concurrent workers are harmless. Forged pointers and
 entries are quarantined: they are not appended and do not block the log.
 
-The transaction also stores a batch, the ids of the appended entries. Batches resolve a sequence to its entry, because
-the index of sequences may lag.
+The transaction also stores a batch, the ids and the leaf hashes of the appended entries. Batches resolve a sequence to
+its entry, because the index of sequences may lag. An append that completes 256 entries also stores the tile of their
+hashes, and its root in the tile above it (`tile_storage`). Proofs are computed from tiles.
 """
 
 import time
@@ -25,12 +26,18 @@ from chalicelib.kernel.audit_log.entry_macs import (
 )
 from chalicelib.kernel.audit_log.mac_chains import SHARDS, ChainEnd, chain_shard_or_none, links_with_macs
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, Statement
+from chalicelib.kernel.audit_log.tile_storage import (
+    completed_tile_writes,
+    leaf_hashes_in_batches,
+    log_tile_storage,
+)
 from chalicelib.kernel.core.clock import after, now, now_ms, sleep_with_jittered_backoff
 from chalicelib.kernel.core.ids import timestamp_ms_of_id
 from chalicelib.kernel.core.logs import add_fields, add_metrics, add_request_ids
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import Checkpoint
 from chalicelib.kernel.crypto.merkle import HASH_BYTES, CompactRange
+from chalicelib.kernel.crypto.tree_tiles import MAX_TILE_LEVELS, TILE_WIDTH, completed_nodes
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey, ScheduledTask, schedule_attributes
@@ -38,8 +45,8 @@ from chalicelib.kernel.storage.log_ids import organization_id_from_log
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
-BATCH_SIZE: Final = (table.MAX_TRANSACT_ITEMS - 2) // 2
-"""Entries appended in one transaction. Each takes two writes. The head and the batch take one each."""
+BATCH_SIZE: Final = (table.MAX_TRANSACT_ITEMS - 2 - MAX_TILE_LEVELS) // 2
+"""Entries appended in one transaction. Each takes two writes. The head, the batch and each tile take one each."""
 
 HEAD_SORT_KEY: Final = "!"
 """Sort key of the head. It sorts before all pointers."""
@@ -218,8 +225,33 @@ def _append_batch_writes(log: str, head: Head, previous: Statement | None, point
             Write("Delete", pending_key(log, pointer["sk"]), condition="attribute_exists(#pk)", names=["pk"]),
         ]
     # The batch has no condition: that of the head is sufficient, and a forged item must not block the log.
-    batch_key = pk, sk = sequence_index_or_batch_key(log, tree.size)
-    return [*writes, Write("Put", batch_key, item={"pk": pk, "sk": sk, "ids": [each["sk"] for each in pointers]})]
+    leaves, batch_key = [pointer["leaf"] for pointer in pointers], sequence_index_or_batch_key(log, tree.size)
+    ids = [pointer["sk"] for pointer in pointers]
+    batch = {"pk": batch_key[0], "sk": batch_key[1], "ids": ids, "leaves": b"".join(leaves)}
+    return [*writes, Write("Put", batch_key, item=batch), *_tile_writes(log, head.tree, leaves)]
+
+
+def _tile_writes(log: str, tree: CompactRange, leaves: Sequence[bytes]) -> list[Write]:
+    """Return the writes of the tiles that an append completes: none, or one tile and the tiles above it.
+
+    Reads the leaf hashes of the tile from the batches of the log.
+    """
+    boundary = (tree.size + len(leaves)) // TILE_WIDTH * TILE_WIDTH
+    if boundary <= tree.size:
+        return []
+    earlier = load_leaf_hashes_from_batches(log, boundary - TILE_WIDTH, tree.size)
+    tile_leaves = None if earlier is None else [*earlier, *leaves[: boundary - tree.size]]
+    return completed_tile_writes(log_tile_storage(log), [*completed_nodes(tree, leaves)], tile_leaves)
+
+
+def load_leaf_hashes_from_batches(log: str, begin: int, end: int) -> list[bytes] | None:
+    """Return the leaf hashes from index `begin` to before `end`, a tile at most, or None if batches lack some of them.
+
+    Raises Problem `unavailable`.
+    """
+    pk, since = sequence_index_or_batch_key(log, begin + 1)
+    _, until = sequence_index_or_batch_key(log, end + TILE_WIDTH)
+    return leaf_hashes_in_batches(table.query(pk, since=since, until=until).items, begin, end)
 
 
 def _load_or_try_to_start_statement_or_none(log: str, head: Head, outbox: Outbox) -> Statement | None:

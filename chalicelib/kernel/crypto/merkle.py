@@ -1,11 +1,11 @@
-"""Merkle trees of logs (RFC 6962, section 2): appending and computing the root.
+"""Merkle trees of logs (RFC 6962, section 2): appending, computing the root, and verifying proofs.
 
 A tree of n leaves is stored as its *peaks*: the roots of the perfect subtrees that the binary digits of n describe.
 They suffice to append leaves and to compute the root. Their number grows by at most one each time the log doubles. A
 range of a tree is stored in the same way.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
@@ -78,6 +78,57 @@ class CompactRange:
             return EMPTY_ROOT
         *larger, smallest = self.peaks
         return reduce(lambda right, left: node_hash(left, right), reversed(larger), smallest)
+
+
+def root_of_inclusion_path_or_none(index: int, size: int, leaf: bytes, path: Sequence[bytes]) -> bytes | None:
+    """Return the root of a tree according to the inclusion proof of a leaf (RFC 9162, section 2.1.3.2).
+
+    Return None if the path does not have the length of a proof of this leaf.
+    """
+    if not 0 <= index < size:
+        return None
+    position, last, node = index, size - 1, leaf
+    for sibling in path:
+        if not last:
+            return None
+        if position & 1 or position == last:
+            node = node_hash(sibling, node)
+            while position and not position & 1:
+                position, last = position >> 1, last >> 1
+        else:
+            node = node_hash(node, sibling)
+        position, last = position >> 1, last >> 1
+    return node if not last else None
+
+
+def is_consistent(
+    first_size: int, first_root: bytes, second_size: int, second_root: bytes, path: Sequence[bytes]
+) -> bool:
+    """Return whether a path proves that the second tree begins with the first one (RFC 9162, section 2.1.4.2).
+
+    The first tree has at least one leaf. Trees of the same size are consistent if their roots are equal.
+    """
+    if first_size == second_size:
+        return not path and first_root == second_root
+    if not (0 < first_size < second_size and path):
+        return False
+    # A first tree that is a complete subtree is not part of the path.
+    nodes = [*path] if first_size & (first_size - 1) else [first_root, *path]
+    position, last = first_size - 1, second_size - 1
+    while position & 1:
+        position, last = position >> 1, last >> 1
+    first = second = nodes[0]
+    for node in nodes[1:]:
+        if not last:
+            return False
+        if position & 1 or position == last:
+            first, second = node_hash(node, first), node_hash(node, second)
+            while position and not position & 1:
+                position, last = position >> 1, last >> 1
+        else:
+            second = node_hash(second, node)
+        position, last = position >> 1, last >> 1
+    return not last and (first, second) == (first_root, second_root)
 
 
 def _count_perfect_subtrees(begin: int, end: int) -> int:

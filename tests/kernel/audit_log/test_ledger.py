@@ -119,7 +119,7 @@ def check_log(size: int) -> None:
     assert due_items == [HEAD_SORT_KEY]  # The head is due until the log's consumer has read to its end.
 
 
-def test_49_entries_are_appended_per_transaction():
+def test_46_entries_are_appended_per_transaction():
     assert BATCH_SIZE == 49
     commit_entries(*range(BATCH_SIZE + 2))
     with record_calls() as calls:
