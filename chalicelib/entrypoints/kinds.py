@@ -64,4 +64,6 @@ KINDS: dict[str, str] = {
     "taxonomy.felling": "chalicelib.features.taxonomy.entities.nodes:NodeRemovalJob",
     "taxonomy.node": "chalicelib.features.taxonomy.entities.nodes:TaxonomyNode",
     "taxonomy.system_tags": "chalicelib.features.taxonomy.entities.nodes:SystemTagSet",
+    "witness": "chalicelib.features.audit.witnesses.entities:Witness",
+    "witnessed_log": "chalicelib.features.audit.witnesses.entities:WitnessedLog",
 }

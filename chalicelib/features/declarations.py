@@ -19,6 +19,7 @@ SCOPE_AREAS: tuple[ScopeArea, ...] = (
 """The areas that scopes cover, in their public order."""
 
 SETTINGS_SECTIONS: tuple[str, ...] = (
+    "chalicelib.features.audit.witnesses.models.settings:WitnessSettings",
     "chalicelib.features.notifications.webhooks.models.settings:WebhookSettings",
     "chalicelib.features.platforms.models.settings:PlatformSettings",
     "chalicelib.features.research.models.settings:ResearchSettings",

@@ -90,9 +90,7 @@ def _hashes_in_item(item: Mapping[str, object]) -> TileHashes:
         return dict(enumerate(_split_hashes(joined)[:TILE_WIDTH]))
     stored = {position: item.get(_attribute_name(position)) for position in range(TILE_WIDTH)}
     return {
-        position: hash_
-        for position, hash_ in stored.items()
-        if isinstance(hash_, bytes) and len(hash_) == HASH_BYTES
+        position: hash_ for position, hash_ in stored.items() if isinstance(hash_, bytes) and len(hash_) == HASH_BYTES
     }
 
 

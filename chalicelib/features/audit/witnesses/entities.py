@@ -39,6 +39,11 @@ class Witness(Job):
     waiting_since: str | None = None
     refusal: str | None = None
 
+    @property
+    def name(self) -> str:
+        """Return the name of the witness's key."""
+        return self.verifier_key.partition("+")[0]
+
 
 class WitnessedLog(Entity):
     """The published checkpoint of the log of anchors, which is submitted to the witnesses, and the cosigned ones."""

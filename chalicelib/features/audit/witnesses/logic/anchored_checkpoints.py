@@ -22,7 +22,7 @@ PENDING_SHARDS: Final = 8
 """Partitions of the index of checkpoints that are not in the log of anchors yet."""
 
 BATCH_SIZE: Final = ledger.BATCH_SIZE
-"""Checkpoints that are appended in one transaction. Batches of the log of anchors are not larger than those of others."""
+"""Checkpoints that are appended in one transaction. Reads of hashes rely on this size of batches."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.crypto import checkpoints, cosignatures
 from chalicelib.kernel.crypto.checkpoints import NoteError
 from chalicelib.kernel.crypto.cosignatures import Cosignature, VerifierKey
+from chalicelib.kernel.crypto.tree_tiles import MissingHash
 
 ConsistencyPath = Callable[[int, int], Sequence[bytes]]
 """Returns the proof that a tree of the second size begins with the tree of the first size, which is not 0."""
@@ -64,16 +65,18 @@ class Submission:
 
     def _send(self, url: str, cosigned_size: int) -> WitnessResponse:
         is_extension = 0 < cosigned_size < self.size
-        path = self.load_consistency_path(cosigned_size, self.size) if is_extension else ()
         try:
+            path = self.load_consistency_path(cosigned_size, self.size) if is_extension else ()
             return witness_client.add_checkpoint(url, witness_client.build_body(cosigned_size, path, self.note))
-        except WitnessUnreachable as error:
+        except (MissingHash, WitnessUnreachable) as error:
             raise SubmissionFailed(str(error)) from error
 
     def _cosignature_in_response(self, response: WitnessResponse, key: VerifierKey, cosigned_size: int) -> Cosignature:
         is_other_root = response.status == HTTPStatus.CONFLICT and cosigned_size == self.size
         if response.status == HTTPStatus.UNPROCESSABLE_ENTITY or is_other_root:
-            raise CheckpointRefused(f"The log does not extend the {cosigned_size} anchors that the witness has cosigned.")
+            raise CheckpointRefused(
+                f"The log does not extend the {cosigned_size} anchors that the witness has cosigned."
+            )
         if response.status != HTTPStatus.OK:
             reason = _FAILURES.get(response.status, f"The witness responded with status {response.status}.")
             raise SubmissionFailed(reason)
