@@ -228,10 +228,10 @@ def _append_batch_writes(log: str, head: Head, previous: Statement | None, point
     leaves, batch_key = [pointer["leaf"] for pointer in pointers], sequence_index_or_batch_key(log, tree.size)
     ids = [pointer["sk"] for pointer in pointers]
     batch = {"pk": batch_key[0], "sk": batch_key[1], "ids": ids, "leaves": b"".join(leaves)}
-    return [*writes, Write("Put", batch_key, item=batch), *tile_writes(log, head.tree, leaves)]
+    return [*writes, Write("Put", batch_key, item=batch), *_tile_writes(log, head.tree, leaves)]
 
 
-def tile_writes(log: str, tree: CompactRange, leaves: Sequence[bytes]) -> list[Write]:
+def _tile_writes(log: str, tree: CompactRange, leaves: Sequence[bytes]) -> list[Write]:
     """Return the writes of the tiles that an append completes: none, or one tile and the tiles above it.
 
     Reads the leaf hashes of the tile from the batches of the log.

@@ -2,7 +2,7 @@
 
 Its head is an item with the size, the peaks and the signed checkpoint of the tree. One transaction appends a batch of
 checkpoints: it gives each its position and moves the head, on condition that the head is unchanged. So concurrent and
-repeated tasks append each checkpoint once. The tree's hashes are stored as those of all logs, in batches and tiles.
+repeated tasks append each checkpoint once. All hashes of the tree are stored in tiles, also those of the last leaves.
 """
 
 from typing import Final
@@ -10,14 +10,15 @@ from typing import Final
 from chalicelib.features.audit.witnesses.entities import PARTITION
 from chalicelib.features.audit.witnesses.logic.anchored_checkpoints import AnchoredCheckpoint, list_still_pending
 from chalicelib.features.audit.witnesses.models.settings import WitnessSettings
-from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.entry_macs import current_and_former_public_keys, load_signing_key_matching_public_key
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
+from chalicelib.kernel.audit_log.tile_storage import log_tile_storage
 from chalicelib.kernel.core.clock import sleep_with_jittered_backoff
 from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import Checkpoint, NoteError
 from chalicelib.kernel.crypto.merkle import CompactRange
+from chalicelib.kernel.crypto.tree_tiles import completed_nodes, leaf_nodes
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import ItemKey
@@ -73,14 +74,12 @@ def sign_note(tree: CompactRange) -> str:
 
 
 def _append_writes(head: Head, pending: list[AnchoredCheckpoint]) -> list[Write]:
-    leaves = [each.leaf for each in pending]
-    tree = head.tree.with_appended_leaves(leaves)
-    pk, sk = ledger.sequence_index_or_batch_key(ANCHOR_LOG, tree.size)
+    size, leaves = head.tree.size, [each.leaf for each in pending]
+    nodes = [*leaf_nodes(size, leaves), *completed_nodes(head.tree, leaves)]
     return [
-        _head_write(head.tree.size, tree),
-        *(each.to_assign_index_write(index) for index, each in enumerate(pending, head.tree.size)),
-        Write("Put", (pk, sk), item={"pk": pk, "sk": sk, "leaves": b"".join(leaves)}),
-        *ledger.tile_writes(ANCHOR_LOG, head.tree, leaves),
+        _head_write(size, head.tree.with_appended_leaves(leaves)),
+        *(each.to_assign_index_write(index) for index, each in enumerate(pending, size)),
+        *log_tile_storage(ANCHOR_LOG).node_writes(nodes),
     ]
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Self
 
-from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.merkle import leaf_hash
@@ -21,8 +20,8 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write, put_if_absent_wr
 PENDING_SHARDS: Final = 8
 """Partitions of the index of checkpoints that are not in the log of anchors yet."""
 
-BATCH_SIZE: Final = ledger.BATCH_SIZE
-"""Checkpoints that are appended in one transaction. Reads of hashes rely on this size of batches."""
+BATCH_SIZE: Final = 90
+"""Checkpoints that are appended in one transaction. The head and the tiles of the tree need further writes."""
 
 
 @dataclass(frozen=True)
