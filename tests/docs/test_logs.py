@@ -90,7 +90,7 @@ class TestMetrics:
         metrics_by_kind = {name for name, dimensions, _ in rows if dimensions == "`stage`, `kind`"}
         assert metrics_by_kind == {"Latency", "Errors", "Throttles"}
         counts = {"AnchorsRefused", "AnchorsRewritten", "ForgedEntries", "MailFailures", "ReconciliationFindings"}
-        other_metrics = {"LedgerLag", "DueLag", *counts}
+        other_metrics = {"LedgerLag", "DueLag", "WitnessesRefused", "WitnessesSilent", *counts}
         assert {name for name, _, _ in rows} - metrics_by_kind == other_metrics
         assert {name for name, _, unit in rows if unit == "milliseconds"} == _IN_MILLISECONDS
 

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.features.admin.chain_tests.logic import start_chain_test
+from chalicelib.features.audit.witnesses.logic import anchored_checkpoints
+from chalicelib.features.audit.witnesses.tasks import COLLECTION_TASK, collect_anchored_checkpoints
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.ledger import Head
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.rate_limits import request_quota
+from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.item_json import item_from_dynamodb_json
 from local.generators.generate import GENERATED
 from local.generators.table_items import GUARD
@@ -27,6 +31,7 @@ from tests.harness.platforms import create_platform
 from tests.harness.sites import create_site
 from tests.harness.stored_records import committed_changes
 from tests.harness.webhooks import create_webhook, rename_organization
+from tests.harness.witnesses import ACCEPTING_WITNESS
 from tests.stored_forms import forms as stored_forms
 
 RESEARCHER_ID = "0000-0002-1825-0097"
@@ -39,6 +44,17 @@ def test_the_committed_file_equals_the_generated_one(file):
     if file.endswith(".py"):  # Ruff formats it, so white space is not compared.
         generated, committed = ("".join(text.split()).replace(",)", ")") for text in (generated, committed))
     assert generated == committed, "run `make generate`"
+
+
+def create_witness_items(log_id, configure):
+    """Create the items of the log of anchors and a witness, and an anchored checkpoint that is not in the log yet."""
+    ledger.append_pending_and_return_longest_wait_ms(log_id)
+    head = Head.from_item_or_empty(table.get(ledger.head_key(log_id)))
+    configure(witnesses=ACCEPTING_WITNESS.setting)
+    anchored_checkpoints.store_if_absent(log_id, head)
+    collect_anchored_checkpoints({"task": COLLECTION_TASK})
+    configure(witnesses="")
+    anchored_checkpoints.store_if_absent("other", head)
 
 
 @pytest.fixture
@@ -60,6 +76,7 @@ def items(api, organization, ada, configure, userinfo_profile, issuer, attempt_a
     api.patch(organization.path, caller=ada, json={"companyAddress": "x" * 3500}).expect(200)
     api.post(f"{organization.path}/audit-log/reconciliations", caller=ada).expect(202)
     start_chain_test(organization.id, turns=2)
+    create_witness_items(organization.id, configure)
     email_hashes.reset()
     create_invitation(api, organization, "friend@example.com")
     research_import = {"researcherId": RESEARCHER_ID, "organizationId": organization.id}

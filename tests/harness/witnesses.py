@@ -104,6 +104,16 @@ class FakeWitness:
         return f"— {self.name} {_base64(_key_id(self.name, key) + time.to_bytes(8, 'big') + signature)}"
 
 
+ACCEPTING_WITNESS: Final = FakeWitness("accepting.example", {})
+"""A witness that cosigns everything, and keeps no state."""
+
+
+def accept(_url: str, body: str) -> WitnessResponse:
+    """Return the response of `ACCEPTING_WITNESS`."""
+    text = body.partition("\n\n")[2].rpartition("\n\n")[0]
+    return WitnessResponse(200, "text/plain", ACCEPTING_WITNESS.cosign(f"{text}\n") + "\n")
+
+
 def is_silent(_body: str) -> WitnessResponse:
     """Do not respond."""
     raise WitnessUnreachable("The server did not respond within 10 s.")

@@ -17,6 +17,7 @@ from chalicelib.kernel.crypto.merkle import leaf_hash
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import jobs
 from tests.harness import memory_aws, rfc6962
+from tests.harness.index_lag import LAGS, lag_indexes
 from tests.harness.log_records import capture_log_records, embedded_metrics
 from tests.harness.organizations import create_organization
 from tests.harness.stored_logs import StoredLog
@@ -138,6 +139,18 @@ class TestRecovery:
         assert (logs[0].anchored_sizes, logs[0].awaits_anchor, anchored(logs[0])) == ([1], True, None)
         logs[0].anchor()
         assert (logs[0].awaits_anchor, anchored(logs[0]) is not None) == (False, True)
+
+    @pytest.mark.parametrize("seconds", LAGS)
+    def test_anchors_are_collected_once_although_the_index_lags(self, logs, witness, clock, seconds):
+        with lag_indexes(seconds) as lag:
+            for _ in range(3):
+                logs[0].append()
+                clock.shift(hours=1)
+                logs[0].anchor()
+            lag.seconds = 0
+            logs[0].anchor()
+        assert len(tree_of_anchors()) == 3 + len(logs[0].anchored_sizes) - 1
+        assert witness.latest[ORIGIN] == (len(tree_of_anchors()), rfc6962.tree_root(tree_of_anchors()))
 
     def test_concurrent_collections_append_each_anchor_once(self, logs, workers, conflicts):
         for log in logs:
