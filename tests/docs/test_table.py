@@ -7,6 +7,7 @@ import pytest
 
 from chalicelib.features.admin.chain_tests.logic import start_chain_test
 from chalicelib.features.audit.witnesses.logic import anchored_checkpoints
+from chalicelib.features.audit.witnesses.logic.anchor_log import HEAD_KEY
 from chalicelib.features.audit.witnesses.tasks import COLLECTION_TASK, collect_anchored_checkpoints
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.audit_log import ledger
@@ -52,7 +53,7 @@ def create_witness_items(log_id, configure):
     head = Head.from_item_or_empty(table.get(ledger.head_key(log_id)))
     configure(witnesses=ACCEPTING_WITNESS.setting)
     anchored_checkpoints.store_if_absent(log_id, head)
-    collect_anchored_checkpoints({"task": COLLECTION_TASK})
+    collect_anchored_checkpoints({"task": COLLECTION_TASK, "pk": HEAD_KEY[0], "sk": HEAD_KEY[1]})
     configure(witnesses="")
     anchored_checkpoints.store_if_absent("other", head)
 

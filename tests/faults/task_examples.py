@@ -160,9 +160,12 @@ def grow_log(tenant: TenantFixture) -> ItemKey:
 
 
 def collect_anchor(tenant: TenantFixture) -> ItemKey:
-    """Anchor a log while there are witnesses."""
-    head = Head.from_item_or_empty(table.get(head_key(tenant.id)))
-    anchored_checkpoints.store_if_absent(tenant.id, head)
+    """Anchor a log while there are witnesses, and the anchor of another log has been collected."""
+    for organization in (tenant.rivals, tenant.organization):
+        queue_collection(tenant)
+        tenant.workers.deliver()
+        head = Head.from_item_or_empty(table.get(head_key(organization.id)))
+        anchored_checkpoints.store_if_absent(organization.id, head)
     return HEAD_KEY
 
 

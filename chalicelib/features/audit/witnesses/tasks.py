@@ -42,6 +42,8 @@ def collect_anchored_checkpoints(message: dict[str, Any]) -> None:
     The metric WitnessesSilent counts the witnesses that have not cosigned for hours. If the head was altered, nothing
     is appended: the metric AnchorsRefused counts that, as for other logs.
     """
+    if (message["pk"], message["sk"]) != anchor_log.HEAD_KEY:
+        return
     add_fields(tenant=ANCHOR_LOG)
     ends_at, count = jobs.slice_deadline_monotonic(), 0
     try:
