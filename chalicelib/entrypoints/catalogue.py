@@ -31,6 +31,7 @@ FEATURES: Final = (
     "audit.witnesses",
     "audit.exports",
     "audit.reconciliations",
+    "audit.proofs",
     "privacy.erasures",
     "notifications",
     "notifications.webhooks",

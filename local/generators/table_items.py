@@ -27,7 +27,7 @@ from chalicelib.features.tenancy.api_keys.entities import KEY_DEPENDENCY_PREFIX
 from chalicelib.features.tenancy.entities.memberships import email_sort_key
 from chalicelib.features.tenancy.invitations.entities import address_partition
 from chalicelib.features.tenancy.logic import email_hashes
-from chalicelib.kernel.audit_log import ledger, quarantine
+from chalicelib.kernel.audit_log import ledger, quarantine, tile_storage
 from chalicelib.kernel.audit_log.entries import body_key, pending_key
 from chalicelib.kernel.audit_log.mac_chains import chain_key
 from chalicelib.kernel.authorization import ancestor_cache
@@ -94,7 +94,12 @@ ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
     (
         "entry batch",
         (ledger.sequence_index_or_batch_key(LOG, 0)[0], "{sequence}"),
-        "the ids of entries that were appended together",
+        "the ids and the leaf hashes of entries that were appended together",
+    ),
+    (
+        "tree tile",
+        (tile_storage.log_tile_storage(LOG).partition, "{level}#{index}"),
+        "up to 256 hashes of a log's Merkle tree, from which proofs are computed",
     ),
     (
         "anchored checkpoint",

@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.features.admin.chain_tests.logic import start_chain_test
+from chalicelib.features.audit.proofs.entities import TileBuild
 from chalicelib.features.audit.witnesses.entities import Witness
 from chalicelib.features.audit.witnesses.logic import anchored_checkpoints
 from chalicelib.features.audit.witnesses.logic.anchor_log import HEAD_KEY
@@ -19,7 +20,9 @@ from chalicelib.features.tenancy.api_keys.logic import key_revocation
 from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization
 from chalicelib.features.tenancy.members.logic import leaving
 from chalicelib.kernel.audit_log.ledger import Head, head_key
+from chalicelib.kernel.audit_log.tile_storage import log_tile_storage
 from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.crypto.tree_tiles import TILE_WIDTH
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -34,7 +37,7 @@ from tests.harness import memory_aws, snapshots
 from tests.harness.anchors import run_anchoring
 from tests.harness.clock import Clock
 from tests.harness.domains import claim_domain, stored_custom_domain
-from tests.harness.exports import create_export
+from tests.harness.exports import append_entries, create_export
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import create_api_key, set_role
 from tests.harness.platforms import add_space_member, create_space, set_member_role
@@ -186,6 +189,17 @@ def publish_anchors(tenant: TenantFixture) -> ItemKey:
     return witness.item_key
 
 
+def remove_tiles(tenant: TenantFixture) -> ItemKey:
+    """Remove the tiles of a log, as an earlier release left it, and request a proof that needs them."""
+    append_entries(tenant.id, TILE_WIDTH)
+    for item in memory_aws.all_items():
+        if item["pk"] == log_tile_storage(tenant.id).partition:
+            memory_aws.delete_item(item)
+    path = f"{tenant.organization.path}/audit-log/consistency"
+    tenant.api.get(path, caller=tenant.people.owner, query={"from": TILE_WIDTH}).expect(503)
+    return TileBuild.make_item_key(log_id=tenant.id)
+
+
 def start_reconciliation(tenant: TenantFixture) -> ItemKey:
     """Request a reconciliation."""
     path = f"{tenant.organization.path}/audit-log/reconciliations"
@@ -291,6 +305,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "audit.anchor": TaskExample(grow_log, run_schedule=run_anchoring_schedule),
     "audit_exports.clear": TaskExample(use_expiring_export, {"days": 8}),
     "audit_exports.run": TaskExample(prepare_export),
+    "audit_tiles.build": TaskExample(remove_tiles),
     "chain_tests.run": TaskExample(prepare_chain_test),
     "channels.send": TaskExample(delivery_examples.create_pending_channel_delivery, {"seconds": 7}),
     "deliveries.clear": TaskExample(delivery_examples.delete_webhook_with_deliveries),

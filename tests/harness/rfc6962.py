@@ -33,6 +33,31 @@ def subtree_roots(leaves: Sequence[bytes], begin: int, end: int) -> list[bytes]:
     return [tree_root(leaves[begin : begin + size]), *subtree_roots(leaves, begin + size, end)]
 
 
+def inclusion_path(leaves: Sequence[bytes], index: int) -> list[str]:
+    """Return the audit path of a leaf, in hex (section 2.1.1)."""
+    if len(leaves) == 1:
+        return []
+    left, right = _split(leaves)
+    if index < len(left):
+        return [*inclusion_path(left, index), tree_root(right).hex()]
+    return [*inclusion_path(right, index - len(left)), tree_root(left).hex()]
+
+
+def consistency_path(leaves: Sequence[bytes], first_size: int, *, is_complete: bool = True) -> list[str]:
+    """Return the proof that a tree begins with its first leaves, in hex (section 2.1.2)."""
+    if first_size == len(leaves):
+        return [] if is_complete else [tree_root(leaves).hex()]
+    left, right = _split(leaves)
+    if first_size <= len(left):
+        return [*consistency_path(left, first_size, is_complete=is_complete), tree_root(right).hex()]
+    return [*consistency_path(right, first_size - len(left), is_complete=False), tree_root(left).hex()]
+
+
+def _split(leaves: Sequence[bytes]) -> tuple[Sequence[bytes], Sequence[bytes]]:
+    middle = 1 << (len(leaves) - 1).bit_length() - 1
+    return leaves[:middle], leaves[middle:]
+
+
 def check_checkpoint(note: str, organization: str, leaves: Sequence[bytes], public_key: str) -> list[str]:
     """Assert that a checkpoint (C2SP tlog-checkpoint) is of a tree and signed by a key, given in base64.
 

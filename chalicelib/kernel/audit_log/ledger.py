@@ -28,7 +28,7 @@ from chalicelib.kernel.audit_log.mac_chains import SHARDS, ChainEnd, chain_shard
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, Statement
 from chalicelib.kernel.audit_log.tile_storage import (
     completed_tile_writes,
-    leaf_hashes_in_batches,
+    leaf_hashes_in_batches_or_none,
     log_tile_storage,
 )
 from chalicelib.kernel.core.clock import after, now, now_ms, sleep_with_jittered_backoff
@@ -239,19 +239,19 @@ def _tile_writes(log: str, tree: CompactRange, leaves: Sequence[bytes]) -> list[
     boundary = (tree.size + len(leaves)) // TILE_WIDTH * TILE_WIDTH
     if boundary <= tree.size:
         return []
-    earlier = load_leaf_hashes_from_batches(log, boundary - TILE_WIDTH, tree.size)
+    earlier = load_leaf_hashes_from_batches_or_none(log, boundary - TILE_WIDTH, tree.size)
     tile_leaves = None if earlier is None else [*earlier, *leaves[: boundary - tree.size]]
     return completed_tile_writes(log_tile_storage(log), [*completed_nodes(tree, leaves)], tile_leaves)
 
 
-def load_leaf_hashes_from_batches(log: str, begin: int, end: int) -> list[bytes] | None:
+def load_leaf_hashes_from_batches_or_none(log: str, begin: int, end: int) -> list[bytes] | None:
     """Return the leaf hashes from index `begin` to before `end`, a tile at most, or None if batches lack some of them.
 
     Raises Problem `unavailable`.
     """
     pk, since = sequence_index_or_batch_key(log, begin + 1)
     _, until = sequence_index_or_batch_key(log, end + TILE_WIDTH)
-    return leaf_hashes_in_batches(table.query(pk, since=since, until=until).items, begin, end)
+    return leaf_hashes_in_batches_or_none(table.query(pk, since=since, until=until).items, begin, end)
 
 
 def _load_or_try_to_start_statement_or_none(log: str, head: Head, outbox: Outbox) -> Statement | None:

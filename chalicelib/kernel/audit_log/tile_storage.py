@@ -1,8 +1,8 @@
 """Storage of the tiles of a Merkle tree in the table: one item for each tile.
 
-An item contains the hashes of a full tile in one attribute, `hashes`, or each hash in an attribute of its own, `n000` to
-`n255`. The second form is extended without reading the item. Anybody with access to the table can alter the items. So
-compare what is computed from them with a signed root.
+An item contains the hashes of a full tile in one attribute, `hashes`, or each hash in an attribute of its own, from
+`n000` to `n255`. The second form is extended without reading the item. Anybody with access to the table can alter the
+items, so compare what is computed from them with a signed root.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,7 +54,7 @@ def log_tile_storage(log: str) -> TileStorage:
     return TileStorage(f"A#{log}#H")
 
 
-def leaf_hashes_in_batches(batches: Iterable[Item], begin: int, end: int) -> list[bytes] | None:
+def leaf_hashes_in_batches_or_none(batches: Iterable[Item], begin: int, end: int) -> list[bytes] | None:
     """Return the leaf hashes from index `begin` to before `end` in the batches of a log, or None if some are missing.
 
     Batches of earlier releases contain no hashes.

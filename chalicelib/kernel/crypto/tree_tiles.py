@@ -21,7 +21,8 @@ MAX_TILE_LEVELS: Final = 5
 """Tile levels of the largest log. Sequences have 12 digits, so a log has less than 256**5 entries."""
 
 
-class Node(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Node:
     """A node of a tree: the root of the `index`-th perfect subtree of 2**level leaves."""
 
     level: int
@@ -44,7 +45,8 @@ class Range(NamedTuple):
             begin += 1 << level
 
 
-class TileId(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TileId:
     """A tile: its tile level, and its index among the tiles of that level."""
 
     level: int
@@ -162,12 +164,12 @@ def completed_nodes(tree: CompactRange, leaf_hashes: Sequence[bytes]) -> Iterato
     `tree` begins at the first leaf. A node of tile level 1 is the root of a full tile of level 0, and so on.
     """
     peaks = [*tree.peaks]
-    for index, leaf in enumerate(leaf_hashes, tree.size):
-        node, hash_ = Node(0, index), leaf
-        while node.index & 1:
-            node, hash_ = Node(node.level + 1, node.index >> 1), node_hash(peaks.pop(), hash_)
-            if node.level % TILE_HEIGHT == 0:
-                yield node, hash_
+    for leaf_index, leaf in enumerate(leaf_hashes, tree.size):
+        level, index, hash_ = 0, leaf_index, leaf
+        while index & 1:
+            level, index, hash_ = level + 1, index >> 1, node_hash(peaks.pop(), hash_)
+            if level % TILE_HEIGHT == 0:
+                yield Node(level, index), hash_
         peaks.append(hash_)
 
 

@@ -10,7 +10,7 @@ from chalicelib.kernel.execution import conditions, envelope
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import Output, RecordOutput
 from chalicelib.kernel.http.request import Request, Response
-from chalicelib.kernel.operations.results import ErrorDocument, ListPage, RawResponse, Redirect
+from chalicelib.kernel.operations.results import ErrorDocument, ListPage, RawResponse, Redirect, SerializedOutput
 
 _NOT_MODIFIED: Final = 304
 
@@ -28,6 +28,8 @@ def build_response(ctx: Context, result: Any) -> Response:
         return _build_raw_or_not_modified_response(request, result, status)
     if isinstance(result, ListPage):
         return _build_page_response(ctx, result)
+    if isinstance(result, SerializedOutput):
+        return Response(status, result.body, _json_headers(ctx))
     body = result.model_dump_json(by_alias=True).encode()
     headers = {"Content-Type": "application/json", **ctx.headers}
     secret = result.no_store or any(getattr(result, name) for name in result.secret_fields)
@@ -76,14 +78,19 @@ def _build_page_response(ctx: Context, page: ListPage[Any]) -> Response:
     )
     metadata = b"," + page.metadata.model_dump_json(by_alias=True).encode()[1:-1] if page.metadata else b""
     body = b'{"items":' + items_json + b',"nextCursor":' + to_json(page.next_cursor) + metadata + b"}"
-    headers = {"Content-Type": "application/json", **ctx.headers}
-    if operation.response_or_item_model and operation.response_or_item_model.no_store:
-        headers["Cache-Control"] = "no-store"
+    headers = _json_headers(ctx)
     if page.next_cursor:
         headers["Link"] = f'<{request.path_with_changed_query(cursor=page.next_cursor)}>; rel="next"'
     if operation.has_etag:
         headers["ETag"] = conditions.digest_etag(body)
     return _apply_if_none_match(ctx, Response(operation.success, body, headers))
+
+
+def _json_headers(ctx: Context) -> dict[str, str]:
+    """Return the headers of a response whose JSON exists already, or of a list."""
+    headers = {"Content-Type": "application/json", **ctx.headers}
+    model = ctx.operation.response_or_item_model
+    return headers | ({"Cache-Control": "no-store"} if model and model.no_store else {})
 
 
 def reduced_page_limit_or_zero(ctx: Context, result: Any, response: Response) -> int:

@@ -57,3 +57,10 @@ class ListPage(Generic[T]):
     items: list[T] | list[bytes]
     next_cursor: str | None
     metadata: Output | None = None
+
+
+@dataclass(frozen=True)
+class SerializedOutput(Generic[T]):
+    """A response of a model whose JSON exists already, and is sent as it is."""
+
+    body: bytes

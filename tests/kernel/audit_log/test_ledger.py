@@ -120,7 +120,7 @@ def check_log(size: int) -> None:
 
 
 def test_46_entries_are_appended_per_transaction():
-    assert BATCH_SIZE == 49
+    assert BATCH_SIZE == 46
     commit_entries(*range(BATCH_SIZE + 2))
     with record_calls() as calls:
         append_pending()

@@ -78,12 +78,16 @@ def refetch_matching_entries(log_id: str, filters: EntryFilters, entries: Iterab
 
 
 def _is_visible_match(log_ids: Sequence[str], filters: EntryFilters, item: Item) -> bool:
-    is_valid = (
+    return is_visible_entry(log_ids, item) and entry_matches(filters, EntryItem.from_item(item))
+
+
+def is_visible_entry(log_ids: Sequence[str], item: Item) -> bool:
+    """Return whether an item is an entry of one of the logs that callers may see."""
+    return (
         has_entry_display_attributes(item)
         and item["log_id"] in log_ids
         and _is_in_tree_or_pending(item["log_id"], item)
     )
-    return is_valid and entry_matches(filters, EntryItem.from_item(item))
 
 
 def _is_in_tree_or_pending(log_id: str, item: Item) -> bool:

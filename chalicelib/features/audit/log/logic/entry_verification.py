@@ -126,6 +126,15 @@ def is_valid_at_claimed_sequence(log_id: str, entry: StoredEntry) -> bool:
     return isinstance(sequence, int) and _find_entry_failure(log_id, sequence, entry) is None
 
 
+def find_failure_at_claimed_sequence(log_id: str, entry: StoredEntry) -> Failure | None:
+    """Return the failure of an entry at the sequence that it claims, or None. The entry may be erased."""
+    sequence = entry.item.get("sequence")
+    if not isinstance(sequence, int):
+        return "modified"
+    find_failure = _find_erased_entry_failure if "erased" in entry.item else _find_entry_failure
+    return find_failure(log_id, sequence, entry)
+
+
 def find_head_fault(log_id: str, head: Head) -> Fault | None:
     """Return the fault in the head of a non-empty log: its signature, its size or its root."""
     try:

@@ -1,0 +1,1 @@
+"""Logic of proofs."""
