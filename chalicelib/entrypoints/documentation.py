@@ -1,6 +1,7 @@
 """The OpenAPI document, the documentation page that shows it, and the files of that page.
 
-The files include `verify.py`, the script that verifies an export of an audit log without the service.
+The files include `verify.py`, the script that verifies exports and receipts of an audit log without the service. Its
+text is in a file with another ending, because the package of the service contains no source files.
 """
 
 import hashlib
@@ -23,17 +24,13 @@ from chalicelib.kernel.operations.route_groups import RouteGroup
 routes: Final = RouteGroup("documentation")
 
 _FOLDER: Final = Path(__file__).parent / "docs"
-_VERIFIER: Final = "../../features/audit/exports/logic/verify.py"
 _ASSETS: Final = {
-    Path(file).name: _FOLDER / file
-    for file in (
-        "docs.css",
-        "docs.js",
-        "favicon.svg",
-        "vendor/swagger-ui.css",
-        "vendor/swagger-ui-bundle.js",
-        _VERIFIER,
-    )
+    "docs.css": _FOLDER / "docs.css",
+    "docs.js": _FOLDER / "docs.js",
+    "favicon.svg": _FOLDER / "favicon.svg",
+    "swagger-ui.css": _FOLDER / "vendor/swagger-ui.css",
+    "swagger-ui-bundle.js": _FOLDER / "vendor/swagger-ui-bundle.js",
+    "verify.py": _FOLDER / "verify.txt",
 }
 _MEDIA_TYPES: Final = {
     ".css": "text/css; charset=utf-8",
@@ -120,14 +117,14 @@ def get_docs_asset(
 ) -> Annotated[RawResponse, "text/javascript", "text/css", "image/svg+xml", "text/x-python"]:
     """Get a file of the documentation page: a script, a stylesheet or an image.
 
-    `verify.py` is a program that verifies exports of an audit log. Its first lines describe its usage.
+    `verify.py` is a program that verifies exports and receipts of an audit log. Its first lines describe its usage.
     """
     if asset not in _ASSETS:
         raise not_found()
     text = _read_text(_ASSETS[asset])
     cache_control = "public, max-age=31536000, immutable" if query.v == _asset_fingerprint(asset) else "no-cache"
     headers = {"Cache-Control": cache_control, "X-Content-Type-Options": "nosniff"}
-    return RawResponse(text, _MEDIA_TYPES[_ASSETS[asset].suffix], headers)
+    return RawResponse(text, _MEDIA_TYPES[Path(asset).suffix], headers)
 
 
 def _render_docs_page(base_path: str) -> str:

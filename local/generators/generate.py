@@ -130,6 +130,13 @@ def permissions_page() -> str:
     return access_document.access_page()
 
 
+def verifier_program() -> str:
+    """Return the program that verifies exports and receipts."""
+    from local.generators import verifier_program as program
+
+    return program.verifier_program()
+
+
 def renderer_source() -> str:
     """Return the source of the module with the renderer's version."""
     from local.generators import renderer_version
@@ -160,6 +167,7 @@ GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "infrastructure/stack.json": stack_json,
     "infrastructure/edge.json": edge_json,
     "infrastructure/safeguards.json": safeguards_json,
+    "chalicelib/entrypoints/docs/verify.txt": verifier_program,
     "docs/permissions.md": permissions_page,
     "docs/reference/table.md": table_page,
     "docs/operations/logs.md": logs_page,

@@ -4,7 +4,6 @@ import base64
 import gzip
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -15,9 +14,10 @@ from typing import Final
 
 import pytest
 
-from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.audit.exports.logic.entry_formats import file_header_bytes
-from chalicelib.features.audit.exports.logic.verify import InvalidInput, MerkleTree, main, read_lines
+from chalicelib.features.audit.exports.logic.verify import InvalidInput, MerkleTree, read_lines
+from chalicelib.features.audit.exports.logic.verify_command import main
+from local.generators.verifier_program import verifier_program
 from local.paths import ROOT
 from tests.harness.erasures import complete_erasure
 from tests.harness.exported_logs import (
@@ -116,7 +116,7 @@ class TestCommand:
         }
         for name, record in records.items():
             (tmp_path / f"{name}.json").write_text(json.dumps(record))
-        shutil.copy(verify.__file__, tmp_path / "verify.py")
+        (tmp_path / "verify.py").write_text(verifier_program())
         return tmp_path
 
     def arguments(
@@ -129,7 +129,9 @@ class TestCommand:
         required = [str(folder / export), "--checkpoint", str(folder / checkpoint), "--public-key", PUBLIC_KEY]
         return [*required, "--evidence", str(folder / evidence)] if evidence else required
 
-    @pytest.mark.parametrize("program", [["-m", "chalicelib.features.audit.exports.logic.verify"], ["-I", "verify.py"]])
+    @pytest.mark.parametrize(
+        "program", [["-m", "chalicelib.features.audit.exports.logic.verify_command"], ["-I", "verify.py"]]
+    )
     def test_the_program_runs_as_a_module_and_as_a_script(self, folder, program):
         command = [sys.executable, "-W", "error", *program, *self.arguments(folder)]
         outputs = []

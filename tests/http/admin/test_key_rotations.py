@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.audit.exports.logic.verify import main
+from chalicelib.features.audit.exports.logic.verify_command import main
 from chalicelib.kernel.core.encoding import to_base64url
 from chalicelib.kernel.crypto.keyrings import KeyPurpose
 from chalicelib.kernel.crypto.symmetric import DecryptionError, decrypt_bytes, encrypt_bytes

@@ -1,6 +1,8 @@
-"""Verify an export of an audit log against a signed checkpoint, without the service and without its code.
+"""Verify an export of an audit log, or a receipt, against a signed checkpoint, without the service and its code.
 
     python verify.py export.ndjson.gz --public-key BASE64 [--public-key …] [--checkpoint FILE] [--evidence FILE]
+    python verify.py receipt proof.json --public-key BASE64 [--public-key …]
+    python verify.py consistency proof.json --public-key BASE64 --checkpoint EARLIER [--checkpoint LATER]
 
 This single file needs Python 3.11 and the package `cryptography`. It prints what is proven, or the first sequence that
 fails and the reason. The exit code is 0 if everything is proven, 1 if it is not, and 2 for unusable arguments.
@@ -14,26 +16,24 @@ For an erased entry the service signed the remaining fields. If it used another 
 another `--public-key`. Not proven: the `treeSize` of other entries, and that an export with filters is complete.
 """
 
-import argparse
 import base64
 import gzip
 import json
 import re
-import sys
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from functools import reduce
 from hashlib import sha256
-from itertools import dropwhile, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-_HASH_BYTES: Final = 32
+HASH_BYTES: Final = 32
 MAX_LINE_BYTES: Final = 1 << 20
 """Length of a line of an export, its end included."""
 _ED25519: Final = b"\1"
@@ -44,11 +44,11 @@ _EVIDENCE_HINT: Final = "; if filters left it out, pass the record with --eviden
 _CONTRADICTION: Final = "The entry with sequence %d is there, and the evidence says that it was left out."
 _EMPTY: Final = "The export is empty: save it again or, if its filters found nothing, pass its record with --evidence."
 _NO_EVIDENCE: Final = "This is no evidence (`from`, `to` and `hashes` of subtrees): pass the record of the export."
-_CHECKPOINT_KEY: Final = b'{"checkpoint":'  # begins the first line of an export with evidence
+CHECKPOINT_KEY: Final = b'{"checkpoint":'  # begins the first line of an export with evidence
 _NO_SEQUENCE: Final = 10**15  # of an entry that has none yet; sorts after all real sequences
 _TREE_SIZE: Final = re.compile(r"0|[1-9][0-9]{0,14}")
 _SIGNATURE_LINE: Final = re.compile(r"— (?P<name>[^\s+]+) (?P<bytes>[A-Za-z0-9+/=]+)")
-_HEX_HASH: Final = re.compile(r"[0-9a-f]{64}")
+HEX_HASH: Final = re.compile(r"[0-9a-f]{64}")
 _SEQUENCE_KEY: Final = b',"sequence":'
 _POSITION: Final = re.compile(
     rb',"sequence":(?:null,"integrity":null|(?P<sequence>[1-9][0-9]{0,14}),'
@@ -191,7 +191,7 @@ class MerkleTree:
         """Append the root of a perfect subtree with 2**level leaves. The tree's size has to be a multiple of that."""
         index = self.size >> level
         while index & 1:
-            subtree = _hash_node(self._peaks.pop(), subtree)
+            subtree = hash_node(self._peaks.pop(), subtree)
             index >>= 1
         self._peaks.append(subtree)
         self.size += 1 << level
@@ -200,7 +200,7 @@ class MerkleTree:
         """Return the 32-byte root of the tree."""
         if not self._peaks:
             return sha256().digest()
-        return reduce(lambda right, left: _hash_node(left, right), reversed(self._peaks))
+        return reduce(lambda right, left: hash_node(left, right), reversed(self._peaks))
 
 
 def subtree_levels(first: int, last: int) -> list[int]:
@@ -213,7 +213,8 @@ def subtree_levels(first: int, last: int) -> list[int]:
     return result
 
 
-def _hash_node(left: bytes, right: bytes) -> bytes:
+def hash_node(left: bytes, right: bytes) -> bytes:
+    """Return the 32-byte hash of the parent of two nodes."""
     return sha256(b"\1" + left + right).digest()
 
 
@@ -252,7 +253,7 @@ def _erasure_error(log: str, erased: re.Match[bytes], integrity: re.Match[bytes]
         return "it says that the service found it so when it was erased"
     entry = (*integrity.group("sequence", "size"), *erased.group("id", "time", "time", "type"), integrity["leaf"])
     claim = _ERASURE_CLAIM % (log.encode(), *entry)
-    signature = _base64_bytes_or_empty((integrity["erasure"] or b"").decode().strip('"'))
+    signature = base64_bytes_or_empty((integrity["erasure"] or b"").decode().strip('"'))
     key = next((key for key in keys if signature.startswith(sha256(key).digest()[:_KEY_ID_BYTES])), None)
     return "" if key and _is_signed(claim, signature[_KEY_ID_BYTES:], key) else _UNSIGNED_ERASURE
 
@@ -286,11 +287,11 @@ def verify_checkpoint_note(note: bytes, *keys: bytes) -> Checkpoint:
     text, _, signatures = note.decode(errors="replace").rstrip("\n").rpartition("\n\n")
     origin, size, root = (*text.split("\n"), "", "")[:3]
     lines = [_SIGNATURE_LINE.fullmatch(line) for line in signatures.split("\n")]
-    root_hash = _base64_bytes_or_empty(root)
-    if not _TREE_SIZE.fullmatch(size) or len(root_hash) != _HASH_BYTES or not all(lines) or "\r" in text:
+    root_hash = base64_bytes_or_empty(root)
+    if not _TREE_SIZE.fullmatch(size) or len(root_hash) != HASH_BYTES or not all(lines) or "\r" in text:
         raise InvalidInput("This is no checkpoint: pass `checkpoint` of verify-integrity as it is.")
     keys_by_id = {sha256(f"{origin}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]: key for key in keys}
-    signature_bytes = [_base64_bytes_or_empty(line["bytes"]) for line in lines if line and line["name"] == origin]
+    signature_bytes = [base64_bytes_or_empty(line["bytes"]) for line in lines if line and line["name"] == origin]
     usable = [(data, key) for data in signature_bytes if (key := keys_by_id.get(data[:_KEY_ID_BYTES]))]
     if not usable:
         raise InvalidInput("No --public-key signed the checkpoint: pass each of auditPublicKeys of GET /status.")
@@ -306,7 +307,8 @@ def _is_signed(text: bytes, signature: bytes, key: bytes) -> bool:
     return False
 
 
-def _base64_bytes_or_empty(text: str) -> bytes:
+def base64_bytes_or_empty(text: str) -> bytes:
+    """Return the bytes of canonical base64, or none."""
     with suppress(ValueError):
         data = base64.b64decode(text, validate=True)
         if base64.b64encode(data).decode() == text:  # reject non-canonical base64
@@ -318,7 +320,7 @@ def parse_note_or_record(text: bytes) -> tuple[bytes, list[OmittedRun] | None]:
     """Return a checkpoint note and, if the text is a JSON record, its evidence. Raises InvalidInput."""
     if not text.lstrip().startswith(b"{"):
         return text, None
-    record = _parse_json(text, "checkpoint")
+    record = parse_json(text, "checkpoint")
     if not isinstance(note := record.get("checkpoint"), str):
         raise UsageError("the record has no checkpoint: get it again once the export is completed")
     evidence = record.get("evidence")
@@ -327,14 +329,15 @@ def parse_note_or_record(text: bytes) -> tuple[bytes, list[OmittedRun] | None]:
 
 def parse_omitted_runs(text: bytes) -> list[OmittedRun]:
     """Return the evidence in JSON: a list, or a record of an export. Raises InvalidInput, or UsageError without one."""
-    content = _parse_json(text, "evidence")
+    content = parse_json(text, "evidence")
     content = content.get("evidence") if isinstance(content, dict) else content
     if content is None:
         raise UsageError("the record has no evidence: the export is CSV, not completed, or leaves out too many entries")
     return _omitted_runs_from_json(content)
 
 
-def _parse_json(text: bytes, what: str) -> Any:
+def parse_json(text: bytes, what: str) -> Any:
+    """Return the value of JSON without repeated names. Raises InvalidInput, which names `what`."""
     try:
         return json.loads(text, object_pairs_hook=_reject_duplicate_names)
     except (ValueError, RecursionError) as error:
@@ -361,40 +364,7 @@ def _reject_duplicate_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _parse_omitted(run: Any) -> OmittedRun:
     match run:
         case {"from": int(first), "to": int(last), "hashes": list(hashes)} if 1 <= first <= last:
-            are_hashes = all(isinstance(text, str) and _HEX_HASH.fullmatch(text) for text in hashes)
+            are_hashes = all(isinstance(text, str) and HEX_HASH.fullmatch(text) for text in hashes)
             if are_hashes and len(hashes) == len(subtree_levels(first, last)):
                 return OmittedRun(first, last, [*map(bytes.fromhex, hashes)])
     raise InvalidInput(_NO_EVIDENCE)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line: verify, print the result, and return the exit code."""
-    parser = argparse.ArgumentParser(prog="verify.py", description="Verify an export of an audit log.")
-    parser.add_argument("export", type=Path, help="export in NDJSON, plain or gzip")
-    parser.add_argument("--checkpoint", type=Path, help="the log's checkpoint, or the export's record")
-    parser.add_argument("--public-key", action="append", default=[], help="auditPublicKey of GET /status (repeat)")
-    parser.add_argument("--evidence", type=Path, help="the record of an export with filters, or its list `evidence`")
-    options = parser.parse_args(arguments)
-    keys = [_base64_bytes_or_empty(key) for key in options.public_key]
-    if not keys or any(len(key) != _HASH_BYTES for key in keys):
-        parser.error("argument --public-key: pass auditPublicKey of GET /status as it is, 32 bytes in base64")
-    try:
-        first_line = next(read_lines(options.export), b"")
-        if not options.checkpoint and not first_line.startswith(_CHECKPOINT_KEY):
-            parser.error("argument --checkpoint: pass `checkpoint` of verify-integrity, or the record of the export")
-        note, evidence = parse_note_or_record(options.checkpoint.read_bytes() if options.checkpoint else first_line)
-        lines = dropwhile(lambda line: line.startswith(_CHECKPOINT_KEY), read_lines(options.export))
-        evidence = parse_omitted_runs(options.evidence.read_bytes()) if options.evidence else evidence
-        print(describe_proof(lines, verify_checkpoint_note(note, *keys), evidence))
-    except InvalidInput as broken:
-        print(broken)
-        return 1
-    except UsageError as unusable:
-        parser.error(str(unusable))
-    except OSError as error:
-        parser.error(f"can't read {error.filename}: {error.strerror}; check the path")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
