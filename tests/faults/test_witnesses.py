@@ -14,9 +14,7 @@ from tests.faults.test_anchors import grow_log
 from tests.harness import rfc6962, snapshots
 from tests.harness.anchors import run_anchoring
 from tests.harness.faults import ProcessDied
-from tests.harness.witnesses import FakeWitness, reachable_witnesses
-
-ORIGIN = "atrium.example/anchors"
+from tests.harness.witnesses import ORIGIN, FakeWitness, reachable_witnesses
 
 
 @pytest.fixture

@@ -18,6 +18,9 @@ from chalicelib.features.audit.witnesses.logic.witness_client import WitnessResp
 from chalicelib.kernel.core.clock import now_ms
 
 MAX_PROOF_LINES: Final = 63
+ORIGIN: Final = "atrium.example/anchors"
+"""The origin of the log of anchors in tests."""
+
 _LOG_KEY, _WITNESS_KEY = b"\x01", b"\x04"
 
 Respond = Callable[[str], WitnessResponse]

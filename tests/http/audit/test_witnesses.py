@@ -19,35 +19,8 @@ from chalicelib.kernel.work import jobs
 from tests.harness import memory_aws, rfc6962
 from tests.harness.index_lag import LAGS, lag_indexes
 from tests.harness.log_records import capture_log_records, embedded_metrics
-from tests.harness.organizations import create_organization
-from tests.harness.stored_logs import StoredLog
 from tests.harness.stored_records import load_item
-from tests.harness.witnesses import FakeWitness, is_silent, reachable_witnesses
-
-ORIGIN = "atrium.example/anchors"
-
-
-@pytest.fixture
-def witnesses(api, configure):
-    """Three witnesses that know the log of anchors."""
-    public_key = base64.b64decode(api.get("/status").json["auditPublicKey"])
-    found = [FakeWitness(f"w{number}.example", {ORIGIN: public_key}) for number in range(3)]
-    configure(witnesses=", ".join(each.setting for each in found), witnessed_log_origin=ORIGIN)
-    with reachable_witnesses(found):
-        yield found
-
-
-@pytest.fixture
-def witness(witnesses):
-    return witnesses[0]
-
-
-@pytest.fixture
-def logs(api, ada, workers, witnesses):
-    """Three logs with one entry each."""
-    found = [StoredLog(api, workers, create_organization(api, ada)) for _ in witnesses]
-    workers.deliver()
-    return found
+from tests.harness.witnesses import ORIGIN, FakeWitness, is_silent
 
 
 def stored_log():

@@ -26,6 +26,15 @@ class ProofQuery(Query):
         examples=[None],
     )
 
+    witnessed_size: int | None = Field(
+        None,
+        ge=1,
+        le=MAX_TREE_SIZE,
+        description="The number of cosigned anchors (`witness.treeSize`) in an earlier receipt. `witness` then also"
+        " proves that the log of anchors has only grown since.",
+        examples=[None],
+    )
+
 
 class ConsistencyQuery(Query):
     """The sizes of the two trees to compare."""
@@ -101,6 +110,11 @@ class WitnessProof(Output):
         description="The tree head of the log of anchors, signed by the service and cosigned by witnesses (C2SP"
         " tlog-cosignature).",
         examples=[_COSIGNED_CHECKPOINT_EXAMPLE],
+    )
+    consistency_path: list[HexHash] | None = Field(
+        description="RFC 9162 consistency proof from `witnessedSize` of the query to `treeSize`, hex. Null without"
+        " `witnessedSize`, and if it is greater than `treeSize`.",
+        examples=[None],
     )
 
 

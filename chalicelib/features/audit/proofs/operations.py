@@ -110,7 +110,7 @@ def prove_audit_entry(
     stored = logged.existing_entry(organization, entry_id)
     tree = head.verified_tree(organization)
     entry_json, witnessed_log = _entry_json(stored), anchors.witnessed_log_or_none()
-    return SerializedOutput(build_entry_proof_json(tree, stored, entry_json, query.tree_size, witnessed_log))
+    return SerializedOutput(build_entry_proof_json(tree, stored, entry_json, query, witnessed_log))
 
 
 @routes.get(

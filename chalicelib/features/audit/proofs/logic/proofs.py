@@ -16,6 +16,7 @@ from chalicelib.features.audit.proofs.logic.tree_reading import (
     load_verified_paths,
 )
 from chalicelib.features.audit.proofs.logic.witness_proofs import load_witness_json_or_none
+from chalicelib.features.audit.proofs.models import ProofQuery
 from chalicelib.features.audit.witnesses.entities import WitnessedLog
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.crypto.merkle import is_consistent, root_of_inclusion_path_or_none
@@ -30,17 +31,17 @@ def build_entry_proof_json(
     tree: SealedTree,
     stored: StoredEntry,
     entry_json: bytes,
-    tree_size: int | None,
+    query: ProofQuery,
     witnessed_log: WitnessedLog | None,
 ) -> bytes:
     """Return the proof of an entry as JSON. `entry_json`: the entry, which is sent as it is.
 
     `witnessed_log`: the cosigned checkpoints of the log of anchors, if there are any.
 
-    Raises Problem `conflict` if the entry is not in the tree yet or was altered, ValidationProblem if `tree_size` does
-    not fit, and as `load_verified_paths` does.
+    Raises Problem `conflict` if the entry is not in the tree yet or was altered, ValidationProblem if the size in
+    the query does not fit, and as `load_verified_paths` does.
     """
-    sequence, size = stored.item.get("sequence"), tree.size if tree_size is None else tree_size
+    sequence, size = stored.item.get("sequence"), query.tree_size or tree.size
     if "sequence" not in stored.item or (isinstance(sequence, int) and sequence > tree.size):
         raise Problem(
             "conflict",
@@ -61,7 +62,7 @@ def build_entry_proof_json(
     ranges = [inclusion_ranges(index, size), consistency_ranges(size, tree.size)]
     reads: list[Callable[[], Any]] = [partial(load_verified_paths, tree, ranges, is_proof)]
     if witnessed_log:
-        reads.append(partial(load_witness_json_or_none, tree, index, leaf, witnessed_log))
+        reads.append(partial(load_witness_json_or_none, tree, index, leaf, witnessed_log, query.witnessed_size))
     (path, path_to_head), *witness = table.gather(call, reads)
     root = root_of_inclusion_path_or_none(index, size, leaf, path)
     fields = {
