@@ -55,7 +55,10 @@ def parse_verifier_key(text: str) -> VerifierKey:
     match = _VERIFIER_KEY.fullmatch(text)
     if not match:
         raise ValueError("a verifier key is a name, 8 hexadecimal digits and a key in base64, separated by +")
-    data = from_base64(match["key"])
+    try:
+        data = from_base64(match["key"])
+    except ValueError:
+        raise ValueError("the key at the end of the verifier key is not base64") from None
     key = VerifierKey(match["name"], data[1:], data[:1])
     if key.signature_type not in (ED25519, COSIGNATURE) or len(key.public_key) != _KEY_BYTES:
         raise ValueError("a verifier key has the type 01 or 04 and an Ed25519 key of 32 bytes")
