@@ -299,6 +299,12 @@ def _log_integrity_alarms() -> dict[str, Alarm]:
             0,
             period_seconds=HOUR,
         ),
+        "tiles-refused": Alarm(
+            "An entry of a log was altered. The tiles from which proofs are computed cannot be built from it.",
+            {"refused": service_metric("TilesRefused", "Sum")},
+            0,
+            period_seconds=FIVE_MINUTES,
+        ),
         "anchors-rewritten": Alarm(
             "The file of an anchor was written again or hidden. The service reads its first version.",
             {"rewritten": service_metric("AnchorsRewritten", "Sum")},

@@ -162,6 +162,11 @@ class PopulatedOrganization(CreatedOrganization):
         return self.page.draft_revision_id
 
     @property
+    def entry_id(self) -> str:
+        """The id of the entry about its webhook. The delivery of the entry has the same id."""
+        return self.delivery_id
+
+    @property
     def webhook_path(self) -> str:
         return f"{self.path}/webhooks/{self.webhook_id}"
 
@@ -175,6 +180,7 @@ class PopulatedOrganization(CreatedOrganization):
             "api_key_id": self.api_key.id,
             "invitation_id": self.invitation.id,
             "erasure_id": self.erasure_id,
+            "entry_id": self.entry_id,
             "export_id": self.export_id,
             "reconciliation_id": self.reconciliation_id,
             "webhook_id": self.webhook_id,

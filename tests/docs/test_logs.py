@@ -89,8 +89,9 @@ class TestMetrics:
         rows = re.findall(r"^\| `(\w+)` \| (`stage`(?:, `kind`)?) \| (\w+) \|", LOGS_DOCUMENT.read_text(), re.MULTILINE)
         metrics_by_kind = {name for name, dimensions, _ in rows if dimensions == "`stage`, `kind`"}
         assert metrics_by_kind == {"Latency", "Errors", "Throttles"}
-        counts = {"AnchorsRefused", "AnchorsRewritten", "ForgedEntries", "MailFailures", "ReconciliationFindings"}
-        other_metrics = {"LedgerLag", "DueLag", "WitnessesRefused", "WitnessesSilent", *counts}
+        altered_data = {"AnchorsRefused", "AnchorsRewritten", "ForgedEntries", "ReconciliationFindings", "TilesRefused"}
+        witness_metrics = {"WitnessesRefused", "WitnessesSilent"}
+        other_metrics = {"LedgerLag", "DueLag", "MailFailures", *altered_data, *witness_metrics}
         assert {name for name, _, _ in rows} - metrics_by_kind == other_metrics
         assert {name for name, _, unit in rows if unit == "milliseconds"} == _IN_MILLISECONDS
 

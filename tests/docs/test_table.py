@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.features.admin.chain_tests.logic import start_chain_test
+from chalicelib.features.audit.proofs.logic.tree_reading import start_build_unless_exists
 from chalicelib.features.audit.witnesses.logic import anchored_checkpoints
 from chalicelib.features.audit.witnesses.logic.anchor_log import HEAD_KEY
 from chalicelib.features.audit.witnesses.tasks import COLLECTION_TASK, collect_anchored_checkpoints
@@ -13,6 +14,7 @@ from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head
 from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.crypto.tree_tiles import TILE_WIDTH
 from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.permissions import access_epochs
@@ -26,6 +28,7 @@ from tests.docs.keys import template_pattern
 from tests.harness import memory_aws, research_records
 from tests.harness.callers import Caller
 from tests.harness.domains import set_domain_state
+from tests.harness.exports import append_entries
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import set_role
 from tests.harness.platforms import create_platform
@@ -78,6 +81,8 @@ def items(api, organization, ada, configure, userinfo_profile, issuer, attempt_a
     api.post(f"{organization.path}/audit-log/reconciliations", caller=ada).expect(202)
     start_chain_test(organization.id, turns=2)
     create_witness_items(organization.id, configure)
+    append_entries(organization.id, TILE_WIDTH)
+    start_build_unless_exists(organization.id)
     email_hashes.reset()
     create_invitation(api, organization, "friend@example.com")
     research_import = {"researcherId": RESEARCHER_ID, "organizationId": organization.id}

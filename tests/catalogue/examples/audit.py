@@ -3,12 +3,14 @@
 from typing import Final
 
 from chalicelib.features.audit.exports.entities import AuditExport
+from chalicelib.features.audit.proofs.entities import TileBuild
 from chalicelib.features.audit.reconciliations.entities import Reconciliation
 from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.pending_entries import build_event
 
 EXAMPLES: Final[ExampleFactories] = {
+    "prove_audit_log_consistency": lambda _: example(query={"from": 1}),
     "start_audit_export": lambda _: example({"format": "csv", "filters": {"type": "organization.member.*"}}),
     "start_reconciliation": lambda _: example(),
 }
@@ -20,6 +22,10 @@ def build_exports(tenant: TenantFixture, _n: int) -> Neighbours:
 
 def build_reconciliations(tenant: TenantFixture, _n: int) -> Neighbours:
     yield Reconciliation(**new_fields(), organization_id=tenant.id, status="completed")
+
+
+def build_proofs(tenant: TenantFixture, _n: int) -> Neighbours:
+    yield TileBuild(**new_fields(), log_id=tenant.id)
 
 
 def build_log(tenant: TenantFixture, n: int) -> Neighbours:

@@ -1,12 +1,18 @@
 """Entries, their proofs, and proofs of consistency lead to the signed root, whatever is stored."""
 
 import base64
+from hashlib import sha256
+from typing import Final
 
 import pytest
 
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.tile_storage import log_tile_storage
+from chalicelib.kernel.crypto.merkle import CompactRange
+from chalicelib.kernel.crypto.tree_tiles import TileId, completed_nodes
 from tests.harness import memory_aws, rfc6962
 from tests.harness.api import Json
-from tests.harness.audit_logs import alter_item
+from tests.harness.audit_logs import alter_item, sign_checkpoint
 from tests.harness.erasures import complete_erasure
 from tests.harness.exports import append_entries
 from tests.harness.log_records import capture_log_records
@@ -253,7 +259,7 @@ def test_altered_tiles_are_built_again(long_log, workers, key):
     alter_item(tile, **altered)
     with capture_log_records() as records:
         long_log.get(f"/{entry_id(long_log, 5)}/proof").expect(503)
-    assert records[-1]["AlteredTiles"] == 1
+    assert records[-1]["tiles"] == "altered"
     workers.deliver()
     check_tiles(long_log)
     check_proof(long_log, 5)
@@ -274,3 +280,48 @@ def test_tiles_are_not_built_from_altered_entries(long_log, workers, clock):
     clock.shift(minutes=2)
     workers.run_until_idle()
     check_tiles(long_log)
+
+
+MILLION: Final = 1_000_000
+
+
+@pytest.fixture
+def log_of_a_million_entries(log: StoredLog) -> StoredLog:
+    """A log whose first ten entries exist. Of all others, only the hashes of the tree are stored."""
+    leaves = [
+        *leaf_hashes(log),
+        *(sha256(bytes([n & 255, n >> 8 & 255, n >> 16])).digest() for n in range(10, MILLION)),
+    ]
+    storage, last_tile = log_tile_storage(log.id), MILLION // TILES
+    for index in range(last_tile):
+        write = storage.full_tile_write(TileId(0, index), leaves[index * TILES : (index + 1) * TILES])
+        memory_aws.put_item(write.item or {})
+    rows: dict[TileId, dict[str, bytes]] = {}
+    for node, hash_ in completed_nodes(CompactRange(), leaves):
+        rows.setdefault(TileId.containing(node), {})[f"n{node.index % TILES:03d}"] = hash_
+    for tile, row in rows.items():
+        pk, sk = storage.item_key(tile)
+        memory_aws.put_item({"pk": pk, "sk": sk, **row})
+    pk, sk = ledger.sequence_index_or_batch_key(log.id, MILLION)
+    memory_aws.put_item({"pk": pk, "sk": sk, "ids": [], "leaves": b"".join(leaves[last_tile * TILES :])})
+    tree = CompactRange().with_appended_leaves(leaves)
+    note = sign_checkpoint(log.organization, MILLION, tree.root_hash())
+    log.alter_head(size=MILLION, peaks=b"".join(tree.peaks), note=note)
+    return log
+
+
+def test_a_proof_in_a_log_of_a_million_entries_takes_two_round_trips(log_of_a_million_entries):
+    log = log_of_a_million_entries
+    for path, query in (
+        (f"/{entry_id(log, 5)}/proof", {}),
+        (f"/{entry_id(log, 5)}/proof", {"treeSize": 700_001}),
+        ("/consistency", {"from": 300_003, "to": 777_777}),
+    ):
+        calls = log.get(path, **query).expect(200).calls
+        reads = [(call.name, call.is_concurrent) for call in calls.call_list if call.name.startswith("dynamodb:")]
+        assert reads == [
+            ("dynamodb:BatchGetItem", False),
+            ("dynamodb:BatchGetItem", True),
+            ("dynamodb:Query", True),
+        ]
+        assert calls.bytes_read < 150_000

@@ -15,7 +15,7 @@ from chalicelib.kernel.audit_log.ledger import BrokenHead, Head, load_leaf_hashe
 from chalicelib.kernel.audit_log.tile_storage import log_tile_storage
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id_and_time_fields
-from chalicelib.kernel.core.logs import add_fields, add_metrics, log_and_ignore_aws_errors
+from chalicelib.kernel.core.logs import add_fields, log_and_ignore_aws_errors
 from chalicelib.kernel.core.problems import Problem, unavailable
 from chalicelib.kernel.crypto.tree_tiles import (
     TILE_WIDTH,
@@ -117,24 +117,23 @@ def load_verified_paths(
         tiles[tile] = tree.load_tile_from_entries(tile)
         if paths := _verified_paths_or_none(tiles, ranges_of_paths, is_proof):
             return paths
-    add_fields(tilesIncomplete=tree.log_id)
-    if all(tree.is_complete(each, tiles.get(each, {})) for each in needed):
-        add_metrics(AlteredTiles=1)
-    _start_build_unless_exists(tree.log_id)
+    is_complete = all(tree.is_complete(each, tiles.get(each, {})) for each in needed)
+    add_fields(tiles="altered" if is_complete else "incomplete")
+    start_build_unless_exists(tree.log_id)
     raise unavailable(
         "The hashes of the log's tree are being prepared. If that takes more than an hour, verify the log's integrity.",
         BUILD_RETRY_SECONDS,
     )
 
 
-def _start_build_unless_exists(log_id: str) -> None:
+def start_build_unless_exists(log_id: str) -> None:
     """Create the job that builds the tiles of a log. If it exists, it continues by itself."""
     changes = UnitOfWork(now())
     job = TileBuild(**new_id_and_time_fields(changes.now), log_id=log_id, lease_until=changes.now)
     changes.create(job)
     with suppress(ConcurrentModification):
         changes.commit()
-        with log_and_ignore_aws_errors("enqueue"):
+        with log_and_ignore_aws_errors("start"):
             queues.enqueue(job.task, job.item_key)
 
 
