@@ -8,13 +8,12 @@ import pytest
 from chalicelib.features.audit.witnesses.logic import anchor_log, anchored_checkpoints, publication
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.crypto.merkle import leaf_hash
 from tests.faults.fault_variants import call_numbers, with_work_variants
 from tests.faults.test_anchors import grow_log
 from tests.harness import rfc6962, snapshots
 from tests.harness.anchors import run_anchoring
 from tests.harness.faults import ProcessDied
-from tests.harness.witnesses import ORIGIN, FakeWitness, reachable_witnesses
+from tests.harness.witnesses import ORIGIN, FakeWitness, anchor_leaf_hash, reachable_witnesses
 
 
 @pytest.fixture
@@ -61,8 +60,8 @@ def list_leaves():
     """Return the leaves of the log of anchors. No anchored checkpoint may be pending."""
     items = snapshots.items_by_key().values()
     assert not [item for item in items if item.get("index2pk") == anchored_checkpoints.pending_pk(0)]
-    by_index = {item["leaf_index"]: item["note"].partition("\n\n")[0] for item in items if "leaf_index" in item}
-    return [leaf_hash(f"{by_index[index]}\n".encode()) for index in range(len(by_index))]
+    by_index = {item["leaf_index"]: anchor_leaf_hash(item["note"]) for item in items if "leaf_index" in item}
+    return [by_index[index] for index in range(len(by_index))]
 
 
 def cosigned_checkpoints():

@@ -161,6 +161,13 @@ def is_consistent(first_size: int, first_root: bytes, size: int, root: bytes, pr
     return (_fold_border(first_hash, on_border), _fold_border(second_hash, on_border)) == (first_root, root)
 
 
+def anchor_leaf_hash(note: str) -> bytes:
+    """Return the hash of an anchored checkpoint's leaf in the log of anchors."""
+    origin, size, root = note.split("\n")[:3]
+    data = f"{sha256(origin.encode()).hexdigest()}\n{size}\n{root}\n"
+    return sha256(b"\x00" + data.encode()).digest()
+
+
 def _fold_border(seed: bytes, border: Sequence[bytes]) -> bytes:
     return reduce(lambda right, left: _node(left, right), border, seed)
 

@@ -13,14 +13,13 @@ import pytest
 from chalicelib.features.audit.exports.logic.verify_command import main
 from chalicelib.kernel.audit_log.entry_macs import load_signing_key_matching_public_key
 from chalicelib.kernel.crypto.checkpoints import Checkpoint, sign_checkpoint_note
-from chalicelib.kernel.crypto.merkle import leaf_hash
 from tests.harness import memory_aws, rfc6962
 from tests.harness.api import Json
 from tests.harness.aws_calls import Call, Interference, interfere_with_calls
 from tests.harness.exports import append_entries
 from tests.harness.log_records import capture_log_records
 from tests.harness.stored_records import load_item
-from tests.harness.witnesses import ORIGIN, is_consistent, is_silent
+from tests.harness.witnesses import ORIGIN, anchor_leaf_hash, is_consistent, is_silent
 
 
 class Delay(Interference):
@@ -60,7 +59,7 @@ def leaves_of(log):
 def anchor_leaves():
     items = [item for item in memory_aws.all_items() if "leaf_index" in item]
     notes = [item["note"] for item in sorted(items, key=lambda item: item["leaf_index"])]
-    return [leaf_hash((note.partition("\n\n")[0] + "\n").encode()) for note in notes]
+    return [anchor_leaf_hash(note) for note in notes]
 
 
 def root_in(note):
@@ -240,8 +239,7 @@ class TestVerifier:
         witness = proof["witness"]
         _, cosignatures = witness["checkpoint"].split("\n— w", 1)
         witness |= {"index": 0, "path": [], "treeSize": 1}
-        anchored_text = witness["anchor"]["checkpoint"].partition("\n\n")[0] + "\n"
-        fork = Checkpoint(ORIGIN, 1, leaf_hash(anchored_text.encode()))
+        fork = Checkpoint(ORIGIN, 1, anchor_leaf_hash(witness["anchor"]["checkpoint"]))
         forged = sign_checkpoint_note(fork, load_signing_key_matching_public_key().secret)
         assert verify(proof | {"witness": witness | {"checkpoint": forged}})[1].startswith("0 of 3 witnesses")
         with_cosignatures = f"{forged}— w{cosignatures}"

@@ -13,14 +13,13 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.entry_macs import load_signing_key_matching_public_key
 from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.crypto import checkpoints
-from chalicelib.kernel.crypto.merkle import leaf_hash
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import jobs
 from tests.harness import memory_aws, rfc6962
 from tests.harness.index_lag import LAGS, lag_indexes
 from tests.harness.log_records import capture_log_records, embedded_metrics
 from tests.harness.stored_records import load_item
-from tests.harness.witnesses import ORIGIN, FakeWitness, is_silent
+from tests.harness.witnesses import ORIGIN, FakeWitness, anchor_leaf_hash, is_silent
 
 
 def stored_log():
@@ -47,8 +46,8 @@ def anchored(log, size=1):
 def tree_of_anchors():
     """Return the leaf hashes of the log of anchors, from the checkpoints and their positions."""
     items = [item for item in memory_aws.all_items() if "leaf_index" in item]
-    by_index = {item["leaf_index"]: item["note"].partition("\n\n")[0] for item in items}
-    return [leaf_hash(f"{by_index[index]}\n".encode()) for index in range(len(items))]
+    by_index = {item["leaf_index"]: anchor_leaf_hash(item["note"]) for item in items}
+    return [by_index[index] for index in range(len(items))]
 
 
 def retry_due_submissions(workers, clock, minutes):

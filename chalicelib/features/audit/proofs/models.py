@@ -91,8 +91,8 @@ class AnchorProof(Output):
         description="RFC 9162 inclusion proof of the entry in the anchored tree, hex.", examples=[[_HASH_EXAMPLE]]
     )
     checkpoint: str = Field(
-        description="The signed tree head (C2SP tlog-checkpoint). Its signed text, the lines before the blank line with"
-        " their newlines, is the data of a leaf in the log of anchors.",
+        description="The signed tree head (C2SP tlog-checkpoint). The data of its leaf in the log of anchors has three"
+        " lines, each with a newline: the SHA-256 of its first line in hexadecimal, its second and its third line.",
         examples=[_CHECKPOINT_EXAMPLE],
     )
 

@@ -3,6 +3,7 @@
 It is a part of the program `verify.py`. https://c2sp.org/tlog-cosignature
 """
 
+import base64
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -106,7 +107,9 @@ def _verify_anchor(receipt: Mapping[str, Any], anchor: Mapping[str, Any], keys: 
     leaf, path = bytes.fromhex(receipt["leafHash"]), parse_hashes(anchor, "path")
     if root_of_inclusion_path_or_none(receipt["sequence"] - 1, checkpoint.size, leaf, path) != checkpoint.root:
         raise InvalidInput("The entry is not in the tree that was anchored and cosigned.")
-    return sha256(b"\0" + _signed_text(note)).digest()
+    root = base64.b64encode(checkpoint.root).decode()
+    data = f"{sha256(_encode(checkpoint.origin)).hexdigest()}\n{checkpoint.size}\n{root}\n"
+    return sha256(b"\0" + data.encode()).digest()
 
 
 def _verify_cosigned_checkpoint(

@@ -1,15 +1,20 @@
 """The anchored checkpoints of all logs, each a leaf of the log of anchors.
 
-The leaf's data is the signed text of the checkpoint: origin, size and root, as lines. An item for each checkpoint is
-stored before its log counts as anchored, so none is lost. It is in an index until it has its position, `leaf_index`, in
-the log of anchors. A checkpoint is identified by its log and size, so it has one leaf, however often it is stored.
+The leaf's data has three lines, each with a newline: the SHA-256 of the checkpoint's origin in hexadecimal, the size,
+and the root in base64. So the log of anchors does not reveal the ids of organizations, which contain 74 random bits.
+
+An item for each checkpoint is stored before its log counts as anchored, so none is lost. It is in an index until it has
+its position, `leaf_index`, in the log of anchors. A checkpoint is identified by its log and size, so it has one leaf,
+however often it is stored.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final, Self
 
 from chalicelib.kernel.audit_log.ledger import Head
+from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.merkle import leaf_hash
 from chalicelib.kernel.storage import table
@@ -41,7 +46,9 @@ class AnchoredCheckpoint:
     @property
     def leaf(self) -> bytes:
         """Return the hash of the checkpoint's leaf."""
-        return leaf_hash(checkpoints.parse(self.note).text.encode())
+        checkpoint = checkpoints.parse(self.note).checkpoint
+        log_digest = sha256(checkpoint.origin.encode()).hexdigest()
+        return leaf_hash(f"{log_digest}\n{checkpoint.size}\n{to_base64(checkpoint.root)}\n".encode())
 
     def to_assign_index_write(self, leaf_index: int) -> Write:
         """Return the write that gives the checkpoint its position, on condition that it has none."""
