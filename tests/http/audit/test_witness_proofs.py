@@ -12,7 +12,8 @@ import pytest
 
 from chalicelib.features.audit.exports.logic.verify_command import main
 from chalicelib.kernel.audit_log.entry_macs import load_signing_key_matching_public_key
-from chalicelib.kernel.crypto.checkpoints import Checkpoint, sign_checkpoint_note
+from chalicelib.kernel.crypto.checkpoints import ED25519, Checkpoint, sign_checkpoint_note
+from chalicelib.kernel.crypto.cosignatures import parse_verifier_key
 from tests.harness import memory_aws, rfc6962
 from tests.harness.api import Json
 from tests.harness.aws_calls import Call, Interference, interfere_with_calls
@@ -245,6 +246,13 @@ class TestVerifier:
         with_cosignatures = f"{forged}— w{cosignatures}"
         code, output = verify(proof | {"witness": witness | {"checkpoint": with_cosignatures}})
         assert (code, output) == (1, "The cosignature of w0.example is wrong.\n")
+
+
+def test_the_verifier_key_of_the_log_is_the_one_that_witnesses_need(api, capsys):
+    public_key = api.get("/status").json["auditPublicKey"]
+    assert main(["log-key", ORIGIN, "--public-key", public_key]) == 0
+    key = parse_verifier_key(capsys.readouterr().out.rstrip("\n"))
+    assert (key.name, key.public_key, key.signature_type) == (ORIGIN, base64.b64decode(public_key), ED25519)
 
 
 @pytest.mark.parametrize(

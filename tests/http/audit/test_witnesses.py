@@ -9,12 +9,15 @@ from chalicelib.features.audit.witnesses import tasks
 from chalicelib.features.audit.witnesses.entities import Witness
 from chalicelib.features.audit.witnesses.logic import anchor_log, anchored_checkpoints, publication, witness_client
 from chalicelib.features.audit.witnesses.logic.witness_client import WitnessResponse
+from chalicelib.features.audit.witnesses.models.settings import WitnessSettings
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.entry_macs import load_signing_key_matching_public_key
 from chalicelib.kernel.audit_log.ledger import Head, head_key
+from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import jobs
+from local.tools.schedule_anchors import schedule_first_anchors
 from tests.harness import memory_aws, rfc6962
 from tests.harness.index_lag import LAGS, lag_indexes
 from tests.harness.log_records import capture_log_records, embedded_metrics
@@ -100,6 +103,22 @@ class TestLogOfAnchors:
         logs[0].anchor()
         assert witness.latest[ORIGIN] == (303, rfc6962.tree_root(tree_of_anchors()))
         assert [body.partition("\n")[0] for body in witness.bodies] == ["old 0", "old 3", "old 204"]
+
+
+class TestExistingLogs:
+    def test_are_collected_after_reanchor_although_they_do_not_grow(self, logs, configure, capsys, scans_allowed):
+        witnesses = section(WitnessSettings).witnesses
+        configure(witnesses="")
+        logs[0].anchor()
+        configure(witnesses=witnesses)
+        logs[0].anchor()
+        assert [anchored(log) for log in logs] == [None] * 3
+        for expected in ("3 logs", "0 logs"):
+            schedule_first_anchors()
+            assert f"anchor of {expected}" in capsys.readouterr().out
+            logs[0].anchor()
+        assert [log.anchored_sizes for log in logs] == [[1]] * 3
+        assert best_cosigners() == ["w0.example", "w1.example", "w2.example"]
 
 
 class TestRecovery:
@@ -295,6 +314,20 @@ class TestFork:
             "w2.example",
         ]
         assert witness.latest == honest
+
+
+def test_a_new_origin_begins_a_new_log_for_the_witnesses_with_the_same_anchors(logs, witnesses, configure):
+    logs[0].anchor()
+    configure(witnessed_log_origin="new.example/anchors")
+    for witness in witnesses:
+        witness.public_keys["new.example/anchors"] = witness.public_keys[ORIGIN]
+    logs[0].anchor()
+    logs[0].append()
+    logs[0].anchor()
+    assert {witness.latest["new.example/anchors"] for witness in witnesses} == {
+        (4, rfc6962.tree_root(tree_of_anchors()))
+    }
+    assert [each["note"].partition("\n")[0] for each in stored_log().cosigned] == ["new.example/anchors"]
 
 
 class TestQuorum:

@@ -27,6 +27,7 @@ from chalicelib.features.audit.exports.logic.verify_receipts import describe_con
 from chalicelib.features.audit.exports.logic.verify_witnesses import (
     WitnessPolicy,
     describe_witnesses,
+    log_verifier_key,
     parse_witness_key,
 )
 
@@ -134,6 +135,16 @@ def _verify_consistency(arguments: Sequence[str]) -> int:
     return _print_result(parser, describe)
 
 
+def _print_log_key(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="verify.py log-key", description="Print a log's verifier key, for witnesses.")
+    parser.add_argument("origin", help="the origin of the log, such as atrium.example.com/anchors")
+    parser.add_argument("--public-key", action="append", default=[], help="auditPublicKey of GET /status (repeat)")
+    options = parser.parse_args(arguments)
+    for key in _parse_public_keys(parser, options.public_key):
+        print(log_verifier_key(options.origin, key))
+    return 0
+
+
 def _build_parser(command: str, description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"verify.py {command}", description=description)
     parser.add_argument("proof", type=Path, help="the saved response of the service")
@@ -144,6 +155,7 @@ def _build_parser(command: str, description: str) -> argparse.ArgumentParser:
 _COMMANDS: Final[Mapping[str, Callable[[Sequence[str]], int]]] = {
     "receipt": _verify_receipt,
     "consistency": _verify_consistency,
+    "log-key": _print_log_key,
 }
 
 

@@ -27,6 +27,7 @@ from chalicelib.features.audit.exports.logic.verify_receipts import (
     verify_growth,
 )
 
+_LOG_KEY: Final = b"\1"
 _COSIGNATURE: Final = b"\4"
 _ID_BYTES: Final = 4
 _TIME_BYTES: Final = 8
@@ -63,6 +64,13 @@ def parse_witness_key(text: str) -> WitnessKey:
     if key_id.hex() != match["id"]:
         raise UsageError(f"{text!r} was changed: its id is not that of its name and key")
     return WitnessKey(match["name"], key_id, typed_key[1:])
+
+
+def log_verifier_key(origin: str, public_key: bytes) -> str:
+    """Return the verifier key of a log, which its witnesses need (c2sp.org/signed-note, verifier keys)."""
+    typed_key = _LOG_KEY + public_key
+    key_id = sha256(f"{origin}\n".encode() + typed_key).digest()[:_ID_BYTES]
+    return f"{origin}+{key_id.hex()}+{base64.b64encode(typed_key).decode()}"
 
 
 def describe_witnesses(
