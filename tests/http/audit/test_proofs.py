@@ -6,10 +6,13 @@ from typing import Final
 
 import pytest
 
+from chalicelib.features.audit.proofs import tasks
+from chalicelib.features.audit.proofs.entities import TileBuild
 from chalicelib.kernel.audit_log import ledger
-from chalicelib.kernel.audit_log.tile_storage import log_tile_storage
+from chalicelib.kernel.audit_log.tile_storage import TileStorage, log_tile_storage
 from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.crypto.tree_tiles import TileId, completed_nodes
+from chalicelib.kernel.work import jobs
 from tests.harness import memory_aws, rfc6962
 from tests.harness.api import Json
 from tests.harness.audit_logs import alter_item, sign_checkpoint
@@ -278,6 +281,31 @@ def test_tiles_are_not_built_from_altered_entries(long_log, workers, clock):
     assert sorted(stored_tiles(long_log)) == ["0#0000000000", "1#0000000000"]
     memory_aws.put_item(entry)
     clock.shift(minutes=2)
+    workers.run_until_idle()
+    check_tiles(long_log)
+
+
+def test_tiles_are_built_in_slices_while_the_log_grows(long_log, workers, monkeypatch):
+    def append_and_return_storage(log_id: str) -> TileStorage:
+        append_entries(log_id, 75)
+        return log_tile_storage(log_id)
+
+    monkeypatch.setattr(tasks, "log_tile_storage", append_and_return_storage)
+    monkeypatch.setattr(tasks, "MAX_TILES_PER_STEP", 1)
+    monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
+    remove_tiles(long_log)
+    remove_hashes_of_batches(long_log)
+    long_log.get(f"/{entry_id(long_log, 5)}/proof").expect(503)
+    workers.deliver()
+    check_tiles(long_log)
+    check_proof(long_log, 5)
+
+
+def test_altered_progress_of_the_job_does_no_harm(long_log, workers, clock):
+    remove_tiles(long_log)
+    long_log.get(f"/{entry_id(long_log, 5)}/proof").expect(503)
+    [job] = [item for item in memory_aws.all_items() if item.get("kind") == TileBuild.kind]
+    alter_item(job, size=TILES, peaks=bytes(32))
     workers.run_until_idle()
     check_tiles(long_log)
 

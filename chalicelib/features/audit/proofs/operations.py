@@ -81,7 +81,10 @@ class LoggedEntry(Prefetched):
 def get_audit_entry(
     _ctx: Context, organization: Organization, entry_id: Uuid, logged: LoggedEntry
 ) -> SerializedOutput[AuditEntry]:
-    """Get an entry of the audit log, as the list shows it. An erased entry is returned as erased."""
+    """Get an entry of the audit log, as the list shows it. An erased entry is returned as erased.
+
+    Use it to look up what a webhook, a chat message or a receipt is about: the id of an event is that of its entry.
+    """
     return SerializedOutput(_entry_json(logged.existing_entry(organization, entry_id)))
 
 

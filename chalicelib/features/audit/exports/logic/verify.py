@@ -36,6 +36,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 HASH_BYTES: Final = 32
+"""Length of a SHA-256 hash."""
 MAX_LINE_BYTES: Final = 1 << 20
 """Length of a line of an export, its end included."""
 _ED25519: Final = b"\1"
