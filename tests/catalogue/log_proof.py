@@ -14,6 +14,7 @@ from chalicelib.features.notifications.webhooks.models.attempt_counts import COU
 from tests.harness import rfc6962, snapshots
 from tests.harness.api import ApiResponse, Json
 
+_TILE_WIDTH: Final = 256
 PUBLIC_KEY: Final = base64.b64encode(
     Ed25519PrivateKey.from_private_bytes(bytes(range(32))).public_key().public_bytes_raw()
 ).decode()
@@ -78,7 +79,8 @@ def assert_logs_are_proven(items: Items | None = None) -> None:
     """Assert that every log is valid.
 
     No entry is pending, sequences have no gaps, the signed checkpoint is that of exactly these entries, the batches
-    list each entry in order, and each entry has a completed delivery for every subscriber.
+    list each entry and its hash in order, the stored tiles are those of the tree, and each entry has a completed
+    delivery for every subscriber.
     """
     items = snapshots.items_by_key() if items is None else items
     logs: dict[str, list[StoredEntry]] = {}
@@ -93,6 +95,8 @@ def assert_logs_are_proven(items: Items | None = None) -> None:
         assert _ids_in_batches(log, items) == [entry.id for entry in log_entries]
         head, leaves = items[f"Q#{log}", "!"], [entry.leaf_hash for entry in log_entries]
         assert rfc6962.check_checkpoint(head["note"], log, leaves, PUBLIC_KEY) == []
+        assert _hashes_in_batches(log, items) == b"".join(leaves)
+        _assert_tiles_are_those_of_the_tree(log, leaves, items)
         _assert_chains_are_complete(log, head, leaves, items)
 
 
@@ -113,6 +117,21 @@ def _ids_in_batches(log: str, items: Items) -> list[str]:
         ids += batch["ids"]
         assert int(batch["sk"]) == len(ids)
     return ids
+
+
+def _hashes_in_batches(log: str, items: Items) -> bytes:
+    return b"".join(item["leaves"] for key, item in sorted(items.items()) if key[0] == f"A#{log}#S")
+
+
+def _assert_tiles_are_those_of_the_tree(log: str, leaves: Sequence[bytes], items: Items) -> None:
+    """Assert that each full tile of leaves is stored, and its root above it."""
+    stored = {key[1]: item for key, item in items.items() if key[0] == f"A#{log}#H" and "#" in key[1]}
+    full = [leaves[start - _TILE_WIDTH : start] for start in range(_TILE_WIDTH, len(leaves) + 1, _TILE_WIDTH)]
+    expected = {f"0#{index:010d}": b"".join(tile) for index, tile in enumerate(full)}
+    roots = {f"n{index:03d}": rfc6962.tree_root(tile) for index, tile in enumerate(full)}
+    assert {sk: item["hashes"] for sk, item in stored.items() if sk.startswith("0#")} == expected
+    above = stored.get("1#0000000000", {})
+    assert {name: hash_ for name, hash_ in above.items() if name not in ("pk", "sk")} == roots
 
 
 def _assert_delivered(items: Items, logs: Mapping[str, list[StoredEntry]]) -> None:

@@ -24,8 +24,9 @@ def build_reconciliations(tenant: TenantFixture, _n: int) -> Neighbours:
     yield Reconciliation(**new_fields(), organization_id=tenant.id, status="completed")
 
 
-def build_proofs(tenant: TenantFixture, _n: int) -> Neighbours:
-    yield TileBuild(**new_fields(), log_id=tenant.id)
+def build_proofs(_tenant: TenantFixture, _n: int) -> Neighbours:
+    fields = new_fields()
+    yield TileBuild(**fields, log_id=fields["id"])
 
 
 def build_log(tenant: TenantFixture, n: int) -> Neighbours:

@@ -3,6 +3,8 @@
 import base64
 import json
 import math
+import re
+import shlex
 import struct
 from copy import deepcopy
 from pathlib import Path
@@ -16,10 +18,12 @@ from hypothesis import strategies as st
 from chalicelib.features.audit.exports.logic.verify_command import main
 from chalicelib.features.audit.exports.logic.verify_receipts import canonical_json
 from chalicelib.kernel.crypto.checkpoints import public_key as public_key_of_seed
+from local.paths import ROOT
 from tests.harness.api import Json
 from tests.harness.erasures import complete_erasure
 from tests.harness.stored_logs import StoredLog
 
+GUIDE: Final = ROOT / "docs/guides/proofs.md"
 OTHER_KEY: Final = base64.b64encode(public_key_of_seed(bytes(range(64, 96)))).decode()
 FINITE_NUMBERS: Final = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -200,6 +204,21 @@ class TestConsistency:
         proof = log.get("/consistency", **{"from": 10}).expect(200).json
         with pytest.raises(SystemExit, match="2"):
             verifier.consistency(proof, *[log.head["note"]] * 3)
+
+
+def test_the_commands_of_the_guide_print_what_it_says(log, verifier, public_key, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    verifier.write("receipt.json", prove(log, 3))
+    verifier.write("earlier.txt", log.head["note"])
+    log.append(5)
+    verifier.write("later.txt", log.head["note"])
+    verifier.write("growth.json", log.get("/consistency", **{"from": 10, "to": 15}).expect(200).json)
+    examples = re.findall(r"^\$ python verify\.py (.+)\n(.+)$", GUIDE.read_text(), re.MULTILINE)
+    for arguments, output in examples:
+        assert main(shlex.split(arguments.replace("BASE64", public_key))) == 0
+        pattern = ".+".join(map(re.escape, output.split("…")))
+        assert re.fullmatch(f"{pattern}\n", capsys.readouterr().out)
+    assert len(examples) == 2
 
 
 class TestCanonicalJson:

@@ -134,7 +134,7 @@ def start_build_unless_exists(log_id: str) -> None:
     with suppress(ConcurrentModification):
         changes.commit()
         with log_and_ignore_aws_errors("start"):
-            queues.enqueue(job.task, job.item_key)
+            queues.notify_ledger(log_id, job.id, [(job.task, job.item_key)])
 
 
 def _verified_paths_or_none(
