@@ -92,7 +92,7 @@ def _verify_receipt(arguments: Sequence[str]) -> int:
     keys = _parse_public_keys(parser, options.public_key)
 
     def describe() -> str:
-        policy, text = _parse_witness_policy(parser, options), options.proof.read_bytes()
+        policy, text = _parse_witness_policy_or_none(parser, options), options.proof.read_bytes()
         proven = describe_receipt(text, keys)
         if policy is None:
             return proven
@@ -102,7 +102,7 @@ def _verify_receipt(arguments: Sequence[str]) -> int:
     return _print_result(parser, describe)
 
 
-def _parse_witness_policy(parser: argparse.ArgumentParser, options: argparse.Namespace) -> WitnessPolicy | None:
+def _parse_witness_policy_or_none(parser: argparse.ArgumentParser, options: argparse.Namespace) -> WitnessPolicy | None:
     """Return the demanded cosignatures in the arguments, or None. Raises UsageError, or ends the program."""
     if not options.witness_key:
         if options.require_witnesses or options.witnessed_log or options.earlier:
