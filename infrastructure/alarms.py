@@ -311,6 +311,18 @@ def _log_integrity_alarms() -> dict[str, Alarm]:
             0,
             period_seconds=HOUR,
         ),
+        "witnesses-refused": Alarm(
+            "A witness refuses the log of anchors: it contradicts what the witness has cosigned before.",
+            {"refused": service_metric("WitnessesRefused", "Sum")},
+            0,
+            period_seconds=HOUR,
+        ),
+        "witnesses-silent": Alarm(
+            "A witness has not cosigned the log of anchors for 3 hours.",
+            {"silent": service_metric("WitnessesSilent", "Maximum")},
+            0,
+            period_seconds=HOUR,
+        ),
     }
 
 

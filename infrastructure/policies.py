@@ -52,7 +52,7 @@ def _receive_grant(queue: str) -> Grant:
     return Grant("TakeMessages", actions, [f"queue {queue}"])
 
 
-_SCHEDULED_PREFIXES: Final = ("N#", "O#", "P#", "Q#", "RJ#", "SERVICE-KEY#", "V#", "W#", "Z#")
+_SCHEDULED_PREFIXES: Final = ("N#", "O#", "P#", "Q#", "RJ#", "SERVICE-KEY#", "V#", "W#", "WITNESSES", "Z#")
 """Prefixes of items with a scheduled task."""
 
 _EVENTS_PREFIXES: Final = ("A#", "F#", "N#", "Q#", "QUARANTINE#", "V#")
@@ -104,6 +104,7 @@ _JOBS_PREFIXES: Final = (
     "U#",
     "V#",
     "W#",
+    "WITNESSES",
     "Y#mails-",
     "Z#",
 )

@@ -28,6 +28,7 @@ FEATURES: Final = (
     "tenancy.api_keys",
     "tenancy.me",
     "audit.log",
+    "audit.witnesses",
     "audit.exports",
     "audit.reconciliations",
     "audit.proofs",

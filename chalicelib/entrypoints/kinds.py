@@ -68,4 +68,6 @@ KINDS: dict[str, str] = {
     "taxonomy.node": "chalicelib.features.taxonomy.entities.nodes:TaxonomyNode",
     "taxonomy.system_tags": "chalicelib.features.taxonomy.entities.nodes:SystemTagSet",
     "tile_build": "chalicelib.features.audit.proofs.entities:TileBuild",
+    "witness": "chalicelib.features.audit.witnesses.entities:Witness",
+    "witnessed_log": "chalicelib.features.audit.witnesses.entities:WitnessedLog",
 }

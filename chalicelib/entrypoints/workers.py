@@ -79,10 +79,13 @@ def enqueue_due_tasks() -> int:
 def enqueue_log_anchoring() -> int:
     """Queue the anchoring of all logs that grew, and return how many were queued; none without a bucket for anchors."""
     from chalicelib.features.audit.log.tasks import queue_anchor_tasks
+    from chalicelib.features.audit.witnesses.tasks import queue_collection
 
     with write_log_record_of_block("schedule", "anchor") as log_fields:
         log_fields["bucket"] = settings().anchors_bucket or None
         log_fields["queued"] = queue_anchor_tasks() if log_fields["bucket"] else 0
+        if log_fields["bucket"]:
+            queue_collection()
     return int(log_fields["queued"])
 
 

@@ -20,6 +20,7 @@ SCOPE_AREAS: tuple[ScopeArea, ...] = (
 """The areas that scopes cover, in their public order."""
 
 SETTINGS_SECTIONS: tuple[str, ...] = (
+    "chalicelib.features.audit.witnesses.models.settings:WitnessSettings",
     "chalicelib.features.events.entries.models.settings:EventSettings",
     "chalicelib.features.notifications.webhooks.models.settings:WebhookSettings",
     "chalicelib.features.platforms.models.settings:PlatformSettings",

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from chalicelib.entrypoints import catalogue
+from chalicelib.features.audit.witnesses.logic import anchored_checkpoints
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Entity, ItemKey
 from chalicelib.kernel.storage.quotas import Quota
@@ -145,6 +146,9 @@ def _lists() -> _Rows:
     yield code("entry"), "by sequence", code("index1"), code(pk), code("{sequence}") + ", 12 digits"
     keys = code("index2"), code(ledger.unanchored_pk("{shard}")), code("{since}#{log_id}")
     yield code("log head"), f"grown since the last anchor, in {ledger.UNANCHORED_SHARDS} shards", *keys
+    keys = code("index2"), code(anchored_checkpoints.pending_pk("{shard}")), code("{log_id}#{size}")
+    lacks = f"not in the log of anchors yet, in {anchored_checkpoints.PENDING_SHARDS} shards"
+    yield code("anchored checkpoint"), lacks, *keys
 
 
 def _uniques() -> _Rows:

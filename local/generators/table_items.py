@@ -3,6 +3,7 @@
 from typing import Final
 
 from chalicelib.features.events.types.entities import TYPE_NAMES_PARTITION
+from chalicelib.features.audit.witnesses.logic import anchor_log, anchored_checkpoints
 from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from chalicelib.features.notifications.webhooks.models.attempt_counts import COUNTS_PREFIX
@@ -105,6 +106,16 @@ ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
         "tree tile",
         (tile_storage.log_tile_storage(LOG).partition, "{level}#{index}"),
         "up to 256 hashes of a log's Merkle tree, from which proofs are computed",
+    ),
+    (
+        "anchored checkpoint",
+        (anchored_checkpoints.checkpoint_key(LOG, 0)[0], "{size}"),
+        "an anchored checkpoint of a log, and its position in the log of anchors",
+    ),
+    (
+        "head of the log of anchors",
+        anchor_log.HEAD_KEY,
+        "the size, the peaks and the signed checkpoint of the log of anchors",
     ),
     ("subscriber list", subscriptions_key(LOG), "the subscribers to a log, as of the last delivered entry"),
     (

@@ -66,6 +66,9 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.audit.log.logic.unanchored_heads.iter_unanchored_head_pages 'index2'": DisplayRead(
         "logs that have grown; those that the index lacks are anchored an hour later"
     ),
+    "features.audit.witnesses.logic.anchored_checkpoints.iter_pending_batches 'index2'": DecisionRead(
+        "audit/test_witnesses.py::TestRecovery::test_anchors_are_collected_once_although_the_index_lags"
+    ),
     "features.notifications.deliveries.logic._most_selective_facet by_event_type by_status": _LIST_FILTER,
     "features.notifications.deliveries.logic.count_deliveries by_status": DisplayRead(
         "the estimated number of deliveries of a replay, which itself reads the table"

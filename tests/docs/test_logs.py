@@ -90,7 +90,8 @@ class TestMetrics:
         metrics_by_kind = {name for name, dimensions, _ in rows if dimensions == "`stage`, `kind`"}
         assert metrics_by_kind == {"Latency", "Errors", "Throttles"}
         altered_data = {"AnchorsRefused", "AnchorsRewritten", "ForgedEntries", "ReconciliationFindings", "TilesRefused"}
-        other_metrics = {"LedgerLag", "DueLag", "MailFailures", *altered_data}
+        witness_metrics = {"WitnessesRefused", "WitnessesSilent"}
+        other_metrics = {"LedgerLag", "DueLag", "MailFailures", *altered_data, *witness_metrics}
         assert {name for name, _, _ in rows} - metrics_by_kind == other_metrics
         assert {name for name, _, unit in rows if unit == "milliseconds"} == _IN_MILLISECONDS
 

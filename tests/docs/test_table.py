@@ -7,14 +7,19 @@ import pytest
 
 from chalicelib.features.admin.chain_tests.logic import start_chain_test
 from chalicelib.features.audit.proofs.logic.tree_reading import start_build_unless_exists
+from chalicelib.features.audit.witnesses.logic import anchored_checkpoints
+from chalicelib.features.audit.witnesses.logic.anchor_log import HEAD_KEY
+from chalicelib.features.audit.witnesses.tasks import COLLECTION_TASK, collect_anchored_checkpoints
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.ledger import Head
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.crypto.tree_tiles import TILE_WIDTH
 from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.rate_limits import request_quota
+from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.item_json import item_from_dynamodb_json
 from local.generators.generate import GENERATED
 from local.generators.table_items import GUARD
@@ -31,6 +36,7 @@ from tests.harness.service_keys import create_service_key
 from tests.harness.sites import create_site
 from tests.harness.stored_records import committed_changes
 from tests.harness.webhooks import create_webhook, rename_organization
+from tests.harness.witnesses import ACCEPTING_WITNESS
 from tests.stored_forms import forms as stored_forms
 
 RESEARCHER_ID = "0000-0002-1825-0097"
@@ -43,6 +49,17 @@ def test_the_committed_file_equals_the_generated_one(file):
     if file.endswith(".py"):  # Ruff formats it, so white space is not compared.
         generated, committed = ("".join(text.split()).replace(",)", ")") for text in (generated, committed))
     assert generated == committed, "run `make generate`"
+
+
+def create_witness_items(log_id, configure):
+    """Create the items of the log of anchors and a witness, and an anchored checkpoint that is not in the log yet."""
+    ledger.append_pending_and_return_longest_wait_ms(log_id)
+    head = Head.from_item_or_empty(table.get(ledger.head_key(log_id)))
+    configure(witnesses=ACCEPTING_WITNESS.setting)
+    anchored_checkpoints.store_if_absent(log_id, head)
+    collect_anchored_checkpoints({"task": COLLECTION_TASK, "pk": HEAD_KEY[0], "sk": HEAD_KEY[1]})
+    configure(witnesses="")
+    anchored_checkpoints.store_if_absent("other", head)
 
 
 @pytest.fixture
@@ -65,6 +82,7 @@ def items(api, organization, ada, operator, configure, userinfo_profile, issuer,
     api.patch(organization.path, caller=ada, json={"companyAddress": "x" * 3500}).expect(200)
     api.post(f"{organization.path}/audit-log/reconciliations", caller=ada).expect(202)
     start_chain_test(organization.id, turns=2)
+    create_witness_items(organization.id, configure)
     append_entries(organization.id, TILE_WIDTH)
     start_build_unless_exists(organization.id)
     email_hashes.reset()

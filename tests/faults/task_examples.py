@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from unittest.mock import patch
 
 from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.features.admin.chain_tests.logic import start_chain_test
 from chalicelib.features.audit.proofs.entities import TileBuild
+from chalicelib.features.audit.witnesses.entities import Witness
+from chalicelib.features.audit.witnesses.logic import anchored_checkpoints
+from chalicelib.features.audit.witnesses.logic.anchor_log import HEAD_KEY
+from chalicelib.features.audit.witnesses.tasks import COLLECTION_TASK
 from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.sites.pages.entities.pages import Content
@@ -15,13 +19,15 @@ from chalicelib.features.sites.pages.entities.renderings import StoredRendering
 from chalicelib.features.tenancy.api_keys.logic import key_revocation
 from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization
 from chalicelib.features.tenancy.members.logic import leaving
-from chalicelib.kernel.audit_log.ledger import head_key
+from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.audit_log.tile_storage import log_tile_storage
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.crypto.tree_tiles import TILE_WIDTH
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues, tasks
 from tests.catalogue import log_proof
 from tests.catalogue.tenant_fixture import TenantFixture
@@ -36,6 +42,7 @@ from tests.harness.invitations import create_invitation
 from tests.harness.organizations import create_api_key, set_role
 from tests.harness.platforms import add_space_member, create_space, set_member_role
 from tests.harness.sites import create_published_page, update_page
+from tests.harness.witnesses import ACCEPTING_WITNESS
 
 RunSchedule = Callable[[TenantFixture], None]
 
@@ -160,6 +167,33 @@ def grow_log(tenant: TenantFixture) -> ItemKey:
     )
     tenant.workers.run_until_idle()
     return head_key(tenant.id)
+
+
+def collect_anchor(tenant: TenantFixture) -> ItemKey:
+    """Anchor a log while there are witnesses, and the anchor of another log has been collected."""
+    for organization in (tenant.rivals, tenant.organization):
+        queue_collection(tenant)
+        tenant.workers.deliver()
+        head = Head.from_item_or_empty(table.get(head_key(organization.id)))
+        anchored_checkpoints.store_if_absent(organization.id, head)
+    return HEAD_KEY
+
+
+def queue_collection(_tenant: TenantFixture) -> None:
+    """Queue the collection of anchors, as the schedule of every hour does if there are witnesses."""
+    queues.enqueue(COLLECTION_TASK, HEAD_KEY)
+
+
+def publish_anchors(tenant: TenantFixture) -> ItemKey:
+    """Publish the log of anchors to a witness that has not cosigned it yet."""
+    queues.enqueue(COLLECTION_TASK, collect_anchor(tenant))
+    tenant.workers.deliver()
+    changes = UnitOfWork(now())
+    times: dict[str, Any] = {"created_at": changes.now, "updated_at": changes.now, "lease_until": changes.now}
+    key, url = ACCEPTING_WITNESS.verifier_key, ACCEPTING_WITNESS.url
+    witness = changes.create(Witness(id="accepting", verifier_key=key, url=url, waiting_since=changes.now, **times))
+    changes.commit()
+    return witness.item_key
 
 
 def remove_tiles(tenant: TenantFixture) -> ItemKey:
@@ -304,6 +338,8 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "webhooks.notify": TaskExample(delivery_examples.create_disabled_notice),
     "webhooks.probe": TaskExample(delivery_examples.create_unresponsive_webhook, {"seconds": 7}),
     "webhooks.send": TaskExample(delivery_examples.create_delivery_to_gone_webhook, {"seconds": 7}),
+    "witnesses.collect": TaskExample(collect_anchor, run_schedule=queue_collection),
+    "witnesses.submit": TaskExample(publish_anchors),
 }
 
 

@@ -1,6 +1,6 @@
-"""Stubs for servers outside of the service: receivers of webhooks, DNS and the public sources of research.
+"""Stubs for servers outside of the service: receivers of webhooks, witnesses, DNS and the public sources of research.
 
-By default the receivers accept all requests, DNS has no records, and the sources have a few sample works.
+By default the receivers and witnesses accept everything, DNS has no records, and the sources have a few sample works.
 """
 
 import json
@@ -12,11 +12,13 @@ from unittest.mock import patch
 
 import pytest
 
+from chalicelib.features.audit.witnesses.logic import witness_client
 from chalicelib.features.research.logic import source_client
 from chalicelib.features.research.logic.source_client import Source
 from chalicelib.kernel.outbound import dns, webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from local.server.stub_sources import SAMPLE_SOURCES
+from tests.harness import witnesses
 
 GONE_URL: Final = "https://gone.example/hooks"
 """The URL of a receiver that answers 410."""
@@ -30,6 +32,7 @@ def stub_external_servers(monkeypatch: pytest.MonkeyPatch) -> None:
         return WebhookResponse(status=410 if url == GONE_URL else 204, error=None, body="", duration_ms=next(durations))
 
     monkeypatch.setattr(webhook_client, "post_webhook", post)
+    monkeypatch.setattr(witness_client, "add_checkpoint", witnesses.accept)
     monkeypatch.setattr(dns, "query_dns", lambda *_: [])
     monkeypatch.setattr(source_client, "_send", _sample_response)
 

@@ -255,6 +255,7 @@ def test_alarms_and_dashboard_use_documented_metrics_of_existing_resources():
         ("anchors-refused", "AnchorsRefused"),
         ("tiles-refused", "TilesRefused"),
         ("anchors-rewritten", "AnchorsRewritten"),
+        ("witnesses-refused", "WitnessesRefused"),
         ("records-disagree", "ReconciliationFindings"),
     ],
 )

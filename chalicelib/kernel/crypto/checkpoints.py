@@ -19,8 +19,12 @@ from chalicelib.kernel.crypto.merkle import HASH_BYTES
 MAX_NOTE_CHARACTERS: Final = 16_384
 """Length of the signed note of a checkpoint."""
 
-_ED25519: Final = b"\x01"
-_KEY_ID_BYTES: Final = 4
+ED25519: Final = b"\x01"
+"""Identifier of the signature type of a log's key: Ed25519 (c2sp.org/signed-note)."""
+
+KEY_ID_BYTES: Final = 4
+"""Length of the key id at the beginning of a signature."""
+
 _LINES: Final = 3
 _SIZE: Final = re.compile(r"0|[1-9][0-9]{0,18}")
 _SIGNATURE: Final = re.compile(r"— (?P<name>[^\s+]+) (?P<bytes>[A-Za-z0-9+/=]+)")
@@ -65,6 +69,10 @@ class Signature:
     key_id: bytes
     signature: bytes
 
+    def __str__(self) -> str:
+        """Return the line, without its newline."""
+        return f"— {self.name} {to_base64(self.key_id + self.signature)}"
+
 
 @dataclass(frozen=True)
 class Note:
@@ -87,9 +95,9 @@ def sign_checkpoint_note(checkpoint: Checkpoint, seed: bytes) -> str:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     key = Ed25519PrivateKey.from_private_bytes(seed)
-    key_id = _note_key_id(checkpoint.origin, key.public_key().public_bytes_raw())
+    key_id = note_key_id(checkpoint.origin, key.public_key().public_bytes_raw())
     signature = key.sign(checkpoint.signed_text().encode())
-    return f"{checkpoint.signed_text()}\n— {checkpoint.origin} {to_base64(key_id + signature)}\n"
+    return f"{checkpoint.signed_text()}\n{Signature(checkpoint.origin, key_id, signature)}\n"
 
 
 def verify_checkpoint_note(note: str, public_keys: Sequence[bytes]) -> Checkpoint:
@@ -100,12 +108,12 @@ def verify_checkpoint_note(note: str, public_keys: Sequence[bytes]) -> Checkpoin
     """
     parsed = parse(note)
     origin = parsed.checkpoint.origin
-    keys = {_note_key_id(origin, key): key for key in public_keys}
+    keys = {note_key_id(origin, key): key for key in public_keys}
     signatures = [signature for signature in parsed.signatures if signature.name == origin and signature.key_id in keys]
     if not signatures:
         raise BadSignature("no trusted key has signed the checkpoint")
     for signature in signatures:
-        _require_valid_ed25519_signature(parsed.text, signature.signature, keys[signature.key_id])
+        require_valid_ed25519_signature(parsed.text, signature.signature, keys[signature.key_id])
     return parsed.checkpoint
 
 
@@ -118,7 +126,14 @@ def parse(note: str) -> Note:
     text, blank_line, signatures = note.rpartition("\n\n")
     if not blank_line or not signatures.endswith("\n"):
         raise MalformedNote("the note is not a text, a blank line and signature lines that end in newlines")
-    return Note(_parse_checkpoint(text), f"{text}\n", tuple(map(_parse_signature, signatures[:-1].split("\n"))))
+    return Note(_parse_checkpoint(text), f"{text}\n", parse_signatures(signatures))
+
+
+def parse_signatures(lines: str) -> tuple[Signature, ...]:
+    """Return the signatures in lines that each end in a newline. Raises MalformedNote."""
+    if not lines.endswith("\n"):
+        raise MalformedNote("a signature line does not end in a newline")
+    return tuple(map(_parse_signature, lines[:-1].split("\n")))
 
 
 def _parse_checkpoint(text: str) -> Checkpoint:
@@ -137,9 +152,9 @@ def _parse_checkpoint(text: str) -> Checkpoint:
 def _parse_signature(line: str) -> Signature:
     match = _SIGNATURE.fullmatch(line)
     data = _decode_canonical_base64_or_empty(match["bytes"]) if match else b""
-    if not match or len(data) <= _KEY_ID_BYTES:
+    if not match or len(data) <= KEY_ID_BYTES:
         raise MalformedNote("a line after the blank line is not a signature")
-    return Signature(match["name"], data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
+    return Signature(match["name"], data[:KEY_ID_BYTES], data[KEY_ID_BYTES:])
 
 
 def _decode_canonical_base64_or_empty(text: str) -> bytes:
@@ -150,11 +165,13 @@ def _decode_canonical_base64_or_empty(text: str) -> bytes:
     return data if to_base64(data) == text else b""  # canonical base64: the unused bits are zero
 
 
-def _note_key_id(name: str, key: bytes) -> bytes:
-    return sha256(f"{name}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]
+def note_key_id(name: str, key: bytes, signature_type: bytes = ED25519) -> bytes:
+    """Return the 4-byte id of a public key with a name, for signatures of a type."""
+    return sha256(f"{name}\n".encode() + signature_type + key).digest()[:KEY_ID_BYTES]
 
 
-def _require_valid_ed25519_signature(text: str, signature: bytes, key: bytes) -> None:
+def require_valid_ed25519_signature(text: str, signature: bytes, key: bytes) -> None:
+    """Raise BadSignature unless the 32-byte public key has signed a text."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

@@ -6,6 +6,9 @@ from zlib import crc32
 SYSTEM_LOGS: Final = tuple(f"system-{number}" for number in range(16))
 """Ids of the logs of records outside any organization. There are several to reduce write contention."""
 
+ANCHOR_LOG: Final = "anchors"
+"""Id of the log of the anchored checkpoints of all other logs. It has no entries, only hashes."""
+
 
 def system_log_id(record_id: str) -> str:
     """Return the id of the log of a record outside any organization. It depends on the id only."""

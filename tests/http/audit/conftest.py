@@ -1,5 +1,7 @@
 """Fixtures of the tests of audit logs."""
 
+import base64
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +15,7 @@ from tests.harness.callers import Person
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization, set_role
 from tests.harness.stored_logs import StoredLog
 from tests.harness.stored_records import load_item
+from tests.harness.witnesses import ORIGIN, FakeWitness, reachable_witnesses
 from tests.harness.workers import Workers
 
 
@@ -86,6 +89,30 @@ def forged_member(organization: CreatedOrganization, grace: Person) -> dict[str,
     forged = {**item, "id": f"{item['id'][:-4]}beef", "user_id": grace.id, "sk": f"M#{grace.id}", "role": "admin"}
     memory_aws.put_item(forged)
     return forged
+
+
+@pytest.fixture
+def witnesses(api: ApiClient, configure: Callable[..., None]) -> Iterator[list[FakeWitness]]:
+    """Three witnesses that know the log of anchors."""
+    public_key = base64.b64decode(api.get("/status").json["auditPublicKey"])
+    witnesses = [FakeWitness(f"w{number}.example", {ORIGIN: public_key}) for number in range(3)]
+    configure(witnesses=", ".join(each.setting for each in witnesses), witnessed_log_origin=ORIGIN)
+    with reachable_witnesses(witnesses):
+        yield witnesses
+
+
+@pytest.fixture
+def witness(witnesses: list[FakeWitness]) -> FakeWitness:
+    """The first of the witnesses."""
+    return witnesses[0]
+
+
+@pytest.fixture
+def logs(api: ApiClient, ada: Person, workers: Workers, witnesses: list[FakeWitness]) -> list[StoredLog]:
+    """Three logs with one entry each, on a stage with witnesses."""
+    logs = [StoredLog(api, workers, create_organization(api, ada)) for _ in witnesses]
+    workers.deliver()
+    return logs
 
 
 @pytest.fixture

@@ -4,10 +4,14 @@ import json
 
 import pytest
 
+from chalicelib.features.audit.witnesses.models.settings import WitnessSettings
 from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.settings import Settings, SettingsError, section, settings, settings_model
+from chalicelib.kernel.crypto.checkpoints import ED25519
+from chalicelib.kernel.crypto.cosignatures import VerifierKey
 from tests.harness.data_keys import public_keys_of
+from tests.harness.witnesses import FakeWitness
 from tests.kernel.deployed_settings import DEPLOYED, KEY, KEY_SETTINGS, WRAPPED
 
 OTHER_KEY = to_base64(bytes(32))
@@ -171,3 +175,59 @@ def test_environment_variables_override_the_settings_file(load, tmp_path):
     file.write_text(json.dumps({"table_name": "filed", "mail_from": "filed@example.com"}))
     loaded = load(SETTINGS_FILE=str(file), MAIL_FROM="said@example.com")
     assert (loaded.table_name, loaded.mail_from) == ("filed", "said@example.com")
+
+
+@pytest.fixture
+def witness_setting():
+    return FakeWitness("w1.example", {}).setting
+
+
+class TestWitnesses:
+    def test_each_is_a_url_and_a_verifier_key(self, load, witness_setting):
+        other = FakeWitness("w2.example", {}).setting
+        other = other.replace("https://w2.example", "https://w2.example:8443/log/")
+        loaded = load(WITNESSES=f" {witness_setting} ,{other}")
+        assert isinstance(loaded, WitnessSettings)
+        urls_and_names = [(each.url, each.key.name) for each in loaded.witness_endpoints]
+        assert urls_and_names == [("https://w1.example", "w1.example"), ("https://w2.example:8443/log", "w2.example")]
+        assert load(WITNESSES="").witness_endpoints == ()
+
+    @pytest.mark.parametrize(
+        ("change", "reason"),
+        [
+            (lambda setting: setting.partition(" ")[0], "is not the URL of a witness, a space and its verifier key"),
+            (lambda setting: setting.partition(" ")[2], "must be a URL"),
+            (lambda setting: setting[:-2], "verifier key"),
+            (lambda setting: setting.replace("https", "http"), "must be an https URL"),
+            (lambda setting: setting.replace("https", "ftp"), "must be a URL"),
+            (lambda setting: setting.replace(".example ", ".example/?a ", 1), "must not have a query"),
+            (lambda setting: f"{setting},{setting}", "must not list the key of a witness twice"),
+            (lambda setting: f"{setting},", "verifier key"),
+            (lambda _: f"https://log.example {VerifierKey('log.example', bytes(32), ED25519)}", "that of a log"),
+            (
+                lambda _: ",".join(FakeWitness(f"w{number}.example", {}).setting for number in range(9)),
+                "at most 8 witnesses",
+            ),
+        ],
+    )
+    def test_another_is_reported_with_the_reason(self, load, witness_setting, change, reason):
+        with pytest.raises(SettingsError, match="WITNESSES: ") as raised:
+            load(WITNESSES=change(witness_setting))
+        assert reason in str(raised.value)
+
+    def test_a_local_stage_accepts_a_witness_on_this_machine(self, load, witness_setting):
+        local = witness_setting.replace("https://w1.example", "http://127.0.0.1:8080")
+        assert load(WITNESSES=local).witness_endpoints[0].url == "http://127.0.0.1:8080"
+        with pytest.raises(SettingsError, match="must be an https URL"):
+            load(**DEPLOYED, WITNESSES=local, WITNESSED_LOG_ORIGIN="atrium.example/anchors")
+
+    def test_a_deployed_stage_with_witnesses_needs_a_unique_origin(self, load, witness_setting):
+        with pytest.raises(SettingsError, match="WITNESSES: needs WITNESSED_LOG_ORIGIN"):
+            load(**DEPLOYED, WITNESSES=witness_setting)
+        loaded = load(**DEPLOYED, WITNESSES=witness_setting, WITNESSED_LOG_ORIGIN="atrium.example/anchors")
+        assert loaded.stage == "prod"
+
+    @pytest.mark.parametrize("origin", ["", "a b", "a+b", "a\nb", "a,b"])
+    def test_an_origin_is_the_name_of_a_key(self, load, origin):
+        with pytest.raises(SettingsError, match="WITNESSED_LOG_ORIGIN: must be a name"):
+            load(WITNESSED_LOG_ORIGIN=origin)

@@ -8,11 +8,13 @@ from chalicelib.features.audit.log.logic import anchors, unanchored_heads
 from chalicelib.features.audit.log.logic.anchors import BrokenAnchor
 from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix, find_head_fault
 from chalicelib.features.audit.log.logic.log_verification import WINDOW_ENTRIES, load_extended_prefix_or_fault
+from chalicelib.features.audit.witnesses.logic import anchored_checkpoints
+from chalicelib.features.audit.witnesses.models.settings import WitnessSettings
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
 from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.core.settings import section, settings
 from chalicelib.kernel.execution import pagination
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
@@ -77,6 +79,8 @@ def anchor_log(message: dict[str, Any]) -> None:
         else:
             add_fields(contended=True)  # Another worker verifies the same entries, and continues.
     elif head.tree == latest_head.tree or anchors.store_anchor_if_absent(log_id, head):
+        if head.tree.size and section(WitnessSettings).witnesses:
+            anchored_checkpoints.store_if_absent(log_id, head)
         unanchored_heads.mark_anchored_if_size_unchanged(log_id, head.tree.size)
         add_fields(anchored=head.tree.size)
 

@@ -26,6 +26,15 @@ class ProofQuery(Query):
         examples=[None],
     )
 
+    witnessed_size: int | None = Field(
+        None,
+        ge=1,
+        le=MAX_TREE_SIZE,
+        description="The number of cosigned anchors (`witness.treeSize`) in an earlier receipt. `witness` then also"
+        " proves that the log of anchors has only grown since.",
+        examples=[None],
+    )
+
 
 class ConsistencyQuery(Query):
     """The sizes of the two trees to compare."""
@@ -59,7 +68,54 @@ _HASH_EXAMPLE: Final = "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a306
 _CONSISTENCY_PATH_DESCRIPTION = (
     "RFC 9162 consistency proof from {} to the size of `checkpoint`. Null if both are the same size."
 )
+_CHECKPOINT_EXAMPLE: Final = (
+    "atrium/01a20500-0000-7000-8000-000000000000\n2\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n"
+    "— atrium/01a20500-0000-7000-8000-000000000000 Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gG"
+    "zGku9nTo+zyWE+xeMcTOAYQ8=\n"
+)
+_COSIGNED_CHECKPOINT_EXAMPLE: Final = (
+    "atrium.example.com/anchors\n1\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n"
+    "— atrium.example.com/anchors Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeM"
+    "cTOAYQ8=\n"
+    "— witness.example jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkB"
+    "IfZ+qnA==\n"
+)
 _CHECKPOINT_DESCRIPTION = "The newest signed tree head (C2SP tlog-checkpoint). The proof leads to its root."
+
+
+class AnchorProof(Output):
+    """The anchor of the log that contains the entry: a signed tree head that was stored outside of the table."""
+
+    tree_size: int = Field(ge=1, description="The number of entries of the anchored tree.", examples=[2])
+    path: list[HexHash] = Field(
+        description="RFC 9162 inclusion proof of the entry in the anchored tree, hex.", examples=[[_HASH_EXAMPLE]]
+    )
+    checkpoint: str = Field(
+        description="The signed tree head (C2SP tlog-checkpoint). The data of its leaf in the log of anchors has three"
+        " lines, each with a newline: the SHA-256 of its first line in hexadecimal, its second and its third line.",
+        examples=[_CHECKPOINT_EXAMPLE],
+    )
+
+
+class WitnessProof(Output):
+    """A proof that witnesses have seen the history that contains the entry: an anchor in a log that they cosigned."""
+
+    anchor: AnchorProof
+    index: int = Field(ge=0, description="The index of the anchor in the log of anchors, from 0.", examples=[0])
+    tree_size: int = Field(ge=1, description="The number of anchors that the witnesses have cosigned.", examples=[1])
+    path: list[HexHash] = Field(
+        description="RFC 9162 inclusion proof of the anchor in the log of anchors, hex.", examples=[[]]
+    )
+    checkpoint: str = Field(
+        description="The tree head of the log of anchors, signed by the service and cosigned by witnesses (C2SP"
+        " tlog-cosignature).",
+        examples=[_COSIGNED_CHECKPOINT_EXAMPLE],
+    )
+    consistency_path: list[HexHash] | None = Field(
+        description="RFC 9162 consistency proof from `witnessedSize` of the query to `treeSize`, hex. Null without"
+        " `witnessedSize`, and if it is greater than `treeSize`.",
+        examples=[None],
+    )
 
 
 class EntryProof(Output):
@@ -83,6 +139,11 @@ class EntryProof(Output):
     checkpoint: str = Field(description=_CHECKPOINT_DESCRIPTION)
     consistency_path: list[HexHash] | None = Field(
         description=_CONSISTENCY_PATH_DESCRIPTION.format("`treeSize`"), examples=[None]
+    )
+    witness: WitnessProof | None = Field(
+        description="What witnesses have cosigned. Null until the log was anchored, which happens each hour, and"
+        " always null on a stage without witnesses.",
+        examples=[None],
     )
 
 

@@ -6,6 +6,7 @@ from chalicelib.features.audit.log.models import AuditEntry
 from chalicelib.features.audit.proofs.logic.proofs import build_consistency_proof_fields, build_entry_proof_json
 from chalicelib.features.audit.proofs.logic.tree_reading import SealedTree
 from chalicelib.features.audit.proofs.models import ConsistencyProof, ConsistencyQuery, EntryProof, ProofQuery
+from chalicelib.features.audit.witnesses.entities import WitnessedLog
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.audit_log.entries import EntryItem, body_key, entry_key
 from chalicelib.kernel.audit_log.ledger import head_key
@@ -33,6 +34,20 @@ class LogHead(Prefetched):
         """Return the tree of the head. Raises Problem `conflict` if somebody altered the head."""
         log_id = organization.audit_log_id
         return SealedTree.from_head_item(log_id, self.items.get(head_key(log_id)))
+
+
+class AnchorLog(Prefetched):
+    """The checkpoints of the log of anchors that witnesses have cosigned."""
+
+    @classmethod
+    def derive_keys(cls, _values: KnownValues) -> list[ItemKey]:
+        """Return the key of their record."""
+        return [WitnessedLog.make_item_key()]
+
+    def witnessed_log_or_none(self) -> WitnessedLog | None:
+        """Return the record, or None without witnesses."""
+        item = self.items.get(WitnessedLog.make_item_key())
+        return WitnessedLog.from_item(item) if item else None
 
 
 class LoggedEntry(Prefetched):
@@ -80,17 +95,25 @@ def get_audit_entry(
     emits=None,
 )
 def prove_audit_entry(
-    _ctx: Context, organization: Organization, entry_id: Uuid, query: ProofQuery, logged: LoggedEntry, head: LogHead
+    _ctx: Context,
+    organization: Organization,
+    entry_id: Uuid,
+    query: ProofQuery,
+    logged: LoggedEntry,
+    head: LogHead,
+    anchors: AnchorLog,
 ) -> SerializedOutput[EntryProof]:
     """Prove that an entry is in the log. Save the response: it is a receipt, which `verify.py` checks offline.
 
     The proof leads from the entry to the root that the newest checkpoint signs. With `treeSize`, it leads to the root
     of an earlier tree, and from there to the checkpoint. An entry that is not in the signed tree yet is a `conflict`
-    with `Retry-After`. If the hashes of the log have to be prepared first, the problem is `unavailable`.
+    with `Retry-After`. If the hashes of the log have to be prepared first, the problem is `unavailable`. `witness`
+    proves that witnesses outside of the service have seen the same history.
     """
     stored = logged.existing_entry(organization, entry_id)
     tree = head.verified_tree(organization)
-    return SerializedOutput(build_entry_proof_json(tree, stored, _entry_json(stored), query.tree_size))
+    entry_json, witnessed_log = _entry_json(stored), anchors.witnessed_log_or_none()
+    return SerializedOutput(build_entry_proof_json(tree, stored, entry_json, query, witnessed_log))
 
 
 @routes.get(

@@ -2,6 +2,8 @@
 
     python verify.py export.ndjson.gz --public-key BASE64 [--public-key …] [--checkpoint FILE] [--evidence FILE]
     python verify.py receipt proof.json --public-key BASE64 [--public-key …]
+        [--witness-key NAME+ID+KEY … --witnessed-log ORIGIN [--require-witnesses K] [--earlier EARLIER-PROOF]]
+    python verify.py log-key ORIGIN --public-key BASE64
     python verify.py consistency proof.json --public-key BASE64 --checkpoint EARLIER [--checkpoint LATER]
 
 This single file needs Python 3.11 and the package `cryptography`. It prints what is proven, or the first sequence that
@@ -256,7 +258,7 @@ def _erasure_error(log: str, erased: re.Match[bytes], integrity: re.Match[bytes]
     claim = _ERASURE_CLAIM % (log.encode(), *entry)
     signature = base64_bytes_or_empty((integrity["erasure"] or b"").decode().strip('"'))
     key = next((key for key in keys if signature.startswith(sha256(key).digest()[:_KEY_ID_BYTES])), None)
-    return "" if key and _is_signed(claim, signature[_KEY_ID_BYTES:], key) else _UNSIGNED_ERASURE
+    return "" if key and is_signed(claim, signature[_KEY_ID_BYTES:], key) else _UNSIGNED_ERASURE
 
 
 def _line_error(line: bytes) -> str:
@@ -296,12 +298,13 @@ def verify_checkpoint_note(note: bytes, *keys: bytes) -> Checkpoint:
     usable = [(data, key) for data in signature_bytes if (key := keys_by_id.get(data[:_KEY_ID_BYTES]))]
     if not usable:
         raise InvalidInput("No --public-key signed the checkpoint: pass each of auditPublicKeys of GET /status.")
-    if not all(_is_signed(f"{text}\n".encode(), data[_KEY_ID_BYTES:], key) for data, key in usable):
+    if not all(is_signed(f"{text}\n".encode(), data[_KEY_ID_BYTES:], key) for data, key in usable):
         raise InvalidInput("The checkpoint was altered: its signature is wrong.")
     return Checkpoint(origin, int(size), root_hash, keys)
 
 
-def _is_signed(text: bytes, signature: bytes, key: bytes) -> bool:
+def is_signed(text: bytes, signature: bytes, key: bytes) -> bool:
+    """Return whether an Ed25519 public key has signed a text."""
     with suppress(InvalidSignature):
         Ed25519PublicKey.from_public_bytes(key).verify(signature, text)
         return True

@@ -1,7 +1,7 @@
 """The command line of `verify.py`, the program that verifies exports and receipts without the service.
 
-`make generate` joins the modules `verify`, `verify_receipts` and this one to the file that adopters download. So they
-import nothing else of the project.
+`make generate` joins the modules `verify`, `verify_receipts`, `verify_witnesses` and this one to the file that adopters
+download. So they import nothing else of the project.
 """
 
 import argparse
@@ -24,6 +24,12 @@ from chalicelib.features.audit.exports.logic.verify import (
     verify_checkpoint_note,
 )
 from chalicelib.features.audit.exports.logic.verify_receipts import describe_consistency, describe_receipt
+from chalicelib.features.audit.exports.logic.verify_witnesses import (
+    WitnessPolicy,
+    describe_witnesses,
+    log_verifier_key,
+    parse_witness_key,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,9 +84,37 @@ def _print_result(parser: argparse.ArgumentParser, describe: Callable[[], str]) 
 
 def _verify_receipt(arguments: Sequence[str]) -> int:
     parser = _build_parser("receipt", "Verify the saved proof of an entry.")
+    parser.add_argument("--witness-key", action="append", default=[], help="verifier key of a witness (repeat)")
+    parser.add_argument("--require-witnesses", type=int, help="how many of them must have cosigned; by default all")
+    parser.add_argument("--witnessed-log", help="origin of the log that they cosign, with --witness-key")
+    parser.add_argument("--earlier", type=Path, help="an earlier receipt, whose cosigned log must not be contradicted")
     options = parser.parse_args(arguments)
     keys = _parse_public_keys(parser, options.public_key)
-    return _print_result(parser, lambda: describe_receipt(options.proof.read_bytes(), keys))
+
+    def describe() -> str:
+        policy, text = _parse_witness_policy_or_none(parser, options), options.proof.read_bytes()
+        proven = describe_receipt(text, keys)
+        if policy is None:
+            return proven
+        earlier_text = options.earlier.read_bytes() if options.earlier else None
+        return f"{proven}\n{describe_witnesses(text, keys, policy, earlier_text)}"
+
+    return _print_result(parser, describe)
+
+
+def _parse_witness_policy_or_none(parser: argparse.ArgumentParser, options: argparse.Namespace) -> WitnessPolicy | None:
+    """Return the demanded cosignatures in the arguments, or None. Raises UsageError, or ends the program."""
+    if not options.witness_key:
+        if options.require_witnesses or options.witnessed_log or options.earlier:
+            parser.error("argument --witness-key: pass the verifier key of each witness that you trust")
+        return None
+    if not options.witnessed_log:
+        parser.error("argument --witnessed-log: pass the origin of the log of anchors, which the service announces")
+    keys = {key.public_key: key for key in map(parse_witness_key, options.witness_key)}
+    required = len(keys) if options.require_witnesses is None else options.require_witnesses
+    if not 1 <= required <= len(keys):
+        parser.error(f"argument --require-witnesses: pass 1 to {len(keys)}, the number of different keys")
+    return WitnessPolicy([*keys.values()], required, options.witnessed_log)
 
 
 def _verify_consistency(arguments: Sequence[str]) -> int:
@@ -101,6 +135,16 @@ def _verify_consistency(arguments: Sequence[str]) -> int:
     return _print_result(parser, describe)
 
 
+def _print_log_key(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="verify.py log-key", description="Print a log's verifier key, for witnesses.")
+    parser.add_argument("origin", help="the origin of the log, such as atrium.example.com/anchors")
+    parser.add_argument("--public-key", action="append", default=[], help="auditPublicKey of GET /status (repeat)")
+    options = parser.parse_args(arguments)
+    for key in _parse_public_keys(parser, options.public_key):
+        print(log_verifier_key(options.origin, key))
+    return 0
+
+
 def _build_parser(command: str, description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"verify.py {command}", description=description)
     parser.add_argument("proof", type=Path, help="the saved response of the service")
@@ -111,6 +155,7 @@ def _build_parser(command: str, description: str) -> argparse.ArgumentParser:
 _COMMANDS: Final[Mapping[str, Callable[[Sequence[str]], int]]] = {
     "receipt": _verify_receipt,
     "consistency": _verify_consistency,
+    "log-key": _print_log_key,
 }
 
 

@@ -54,10 +54,12 @@ def describe_receipt(text: bytes, keys: Sequence[bytes]) -> str:
     entry = _verified_entry(content, checkpoint)
     if (entry.sequence, entry.leaf.hex()) != (sequence, leaf):
         raise InvalidInput("The receipt was altered: `sequence` and `leafHash` are not those of the entry.")
-    computed = root_of_inclusion_path_or_none(sequence - 1, size, entry.leaf, _hashes(receipt, "path"))
+    computed = root_of_inclusion_path_or_none(sequence - 1, size, entry.leaf, parse_hashes(receipt, "path"))
     if computed is None or computed.hex() != root:
         raise InvalidInput(_CUT_PATH)
-    verify_growth(Tree(size, computed), Tree(checkpoint.size, checkpoint.root), _hashes(receipt, "consistencyPath"))
+    verify_growth(
+        Tree(size, computed), Tree(checkpoint.size, checkpoint.root), parse_hashes(receipt, "consistencyPath")
+    )
     return (
         f"{checkpoint.origin}: the entry {entry_id} with sequence {sequence} is proven to be in the signed tree of "
         f"{checkpoint.size} entries: {'erased' if entry.erased else 'unaltered'}."
@@ -89,8 +91,8 @@ def describe_consistency(text: bytes, saved: Sequence[Checkpoint], keys: Sequenc
             )
     first = Tree(first_size, saved[0].root)
     second = Tree(second_size, saved[1].root if saved[1:] else bytes.fromhex(root))
-    verify_growth(first, second, _hashes(proof, "path"))
-    verify_growth(second, Tree(newest.size, newest.root), _hashes(proof, "consistencyPath"))
+    verify_growth(first, second, parse_hashes(proof, "path"))
+    verify_growth(second, Tree(newest.size, newest.root), parse_hashes(proof, "consistencyPath"))
     return (
         f"{newest.origin}: the log with {second_size} entries is proven to begin with the {first_size} entries of the "
         "earlier checkpoint."
@@ -150,7 +152,7 @@ def _roots_of_consistency_path_or_none(
     return None if last else (first, second)
 
 
-def _hashes(record: Mapping[str, Any], name: str) -> list[bytes]:
+def parse_hashes(record: Mapping[str, Any], name: str) -> list[bytes]:
     """Return the hashes in a field of a proof; none if it is null. Raises InvalidInput."""
     hashes = record.get(name)
     hashes = [] if hashes is None else hashes

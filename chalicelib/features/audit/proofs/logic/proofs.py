@@ -1,6 +1,8 @@
 """Inclusion and consistency proofs of a log, verified before they are returned."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import call
 from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
@@ -13,21 +15,33 @@ from chalicelib.features.audit.proofs.logic.tree_reading import (
     SealedTree,
     load_verified_paths,
 )
+from chalicelib.features.audit.proofs.logic.witness_proofs import load_witness_json_or_none
+from chalicelib.features.audit.proofs.models import ProofQuery
+from chalicelib.features.audit.witnesses.entities import WitnessedLog
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.crypto.merkle import is_consistent, root_of_inclusion_path_or_none
 from chalicelib.kernel.crypto.tree_tiles import consistency_ranges, inclusion_ranges, tree_ranges
+from chalicelib.kernel.storage import table
 
 UNSEALED_RETRY_SECONDS: Final = 2
 """Time after which a caller asks again for the proof of an entry that has no sequence yet."""
 
 
-def build_entry_proof_json(tree: SealedTree, stored: StoredEntry, entry_json: bytes, tree_size: int | None) -> bytes:
+def build_entry_proof_json(
+    tree: SealedTree,
+    stored: StoredEntry,
+    entry_json: bytes,
+    query: ProofQuery,
+    witnessed_log: WitnessedLog | None,
+) -> bytes:
     """Return the proof of an entry as JSON. `entry_json`: the entry, which is sent as it is.
 
-    Raises Problem `conflict` if the entry is not in the tree yet or was altered, ValidationProblem if `tree_size` does
-    not fit, and as `load_verified_paths` does.
+    `witnessed_log`: the cosigned checkpoints of the log of anchors, if there are any.
+
+    Raises Problem `conflict` if the entry is not in the tree yet or was altered, ValidationProblem if the size in
+    the query does not fit, and as `load_verified_paths` does.
     """
-    sequence, size = stored.item.get("sequence"), tree.size if tree_size is None else tree_size
+    sequence, size = stored.item.get("sequence"), query.tree_size or tree.size
     if "sequence" not in stored.item or (isinstance(sequence, int) and sequence > tree.size):
         raise Problem(
             "conflict",
@@ -45,9 +59,11 @@ def build_entry_proof_json(tree: SealedTree, stored: StoredEntry, entry_json: by
         root = root_of_inclusion_path_or_none(index, size, leaf, paths[0])
         return root is not None and is_consistent(size, root, tree.size, tree.root, paths[1])
 
-    path, path_to_head = load_verified_paths(
-        tree, [inclusion_ranges(index, size), consistency_ranges(size, tree.size)], is_proof
-    )
+    ranges = [inclusion_ranges(index, size), consistency_ranges(size, tree.size)]
+    reads: list[Callable[[], Any]] = [partial(load_verified_paths, tree, ranges, is_proof)]
+    if witnessed_log:
+        reads.append(partial(load_witness_json_or_none, tree, index, leaf, witnessed_log, query.witnessed_size))
+    (path, path_to_head), *witness = table.gather(call, reads)
     root = root_of_inclusion_path_or_none(index, size, leaf, path)
     fields = {
         "leaf_hash": leaf.hex(),
@@ -55,6 +71,7 @@ def build_entry_proof_json(tree: SealedTree, stored: StoredEntry, entry_json: by
         "tree_size": size,
         "root_hash": (root or b"").hex(),
         **_path_fields(tree, size, path, path_to_head),
+        "witness": witness[0] if witness else None,
     }
     public_fields = {to_camel(name): value for name, value in fields.items()}
     return b'{"entry":' + entry_json + b"," + to_json(public_fields)[1:]

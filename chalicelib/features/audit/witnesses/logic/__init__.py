@@ -1,0 +1,1 @@
+"""Rules and reads of the log of anchors and its witnesses."""
