@@ -3,10 +3,10 @@
 from typing import Any, Final
 
 from chalicelib.features.notifications.channels.entities import IntegrationChannel, encrypted_url_fields
+from chalicelib.features.notifications.logic.signing_secrets import encrypted_secret_without_expiry
+from chalicelib.features.notifications.models.standard_webhooks import generate_secret
 from chalicelib.features.notifications.replays.entities import Replay
-from chalicelib.features.notifications.webhooks.entities import Webhook, WebhookDelivery
-from chalicelib.features.notifications.webhooks.logic.webhook_secrets import encrypted_secret_without_expiry
-from chalicelib.features.notifications.webhooks.models.standard_webhooks import generate_secret
+from chalicelib.features.notifications.webhooks.entities import Webhook, WebhookDelivery, secret_context
 from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
 from tests.catalogue.tenant_fixture import TenantFixture
 
@@ -57,5 +57,5 @@ def build_replays(tenant: TenantFixture, _n: int) -> Neighbours:
 def build_webhooks(tenant: TenantFixture, _n: int) -> Neighbours:
     fields = new_fields()
     options: Any = {"url": _WEBHOOK_URL, "events": ["*"], "enabled": False}
-    secret = encrypted_secret_without_expiry(fields["id"], generate_secret())
+    secret = encrypted_secret_without_expiry(secret_context(fields["id"]), generate_secret())
     yield Webhook(**fields, organization_id=tenant.id, **options, secrets=[secret])

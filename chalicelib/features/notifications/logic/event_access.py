@@ -1,15 +1,15 @@
-"""Limits the events of a subscriber to those that the caller may read."""
+"""Limits the events of a recipient to those that the caller may read."""
 
 from collections.abc import Sequence
 from typing import TypeVar
 
-from chalicelib.features.notifications.entities import Subscriber
+from chalicelib.features.notifications.entities import EventRecipient
 from chalicelib.features.notifications.logic.retry_schedule import reject_unreadable_exact_event_types
 from chalicelib.features.notifications.models.event_types import is_in_scope_areas
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.permissions.roles import fully_readable_areas_or_none_if_all
 
-S = TypeVar("S", bound=Subscriber)
+S = TypeVar("S", bound=EventRecipient)
 
 
 def check_exact_events_and_get_readable_areas(ctx: Context, event_patterns: Sequence[str]) -> list[str] | None:
@@ -27,12 +27,12 @@ def can_read_events_of(ctx: Context, event_type: str) -> bool:
     return is_in_scope_areas(event_type, fully_readable_areas_or_none_if_all(ctx.api_key_scopes))
 
 
-def limit_changed_subscriber_to_caller_areas(ctx: Context, subscriber: S, previous: S) -> S:
-    """Return a changed subscriber limited to the areas that the caller may read, if it was changed.
+def limit_changed_recipient_to_caller_areas(ctx: Context, recipient: S, previous: S) -> S:
+    """Return a changed recipient limited to the areas that the caller may read, if it was changed.
 
     The change may have pointed it to a server of the caller. Raises Problem 403 for exact event types outside the
     areas.
     """
-    if subscriber is previous:
-        return subscriber
-    return ctx.changes.update(subscriber, areas=check_exact_events_and_get_readable_areas(ctx, subscriber.events))
+    if recipient is previous:
+        return recipient
+    return ctx.changes.update(recipient, areas=check_exact_events_and_get_readable_areas(ctx, recipient.events))
