@@ -138,6 +138,11 @@ class CustomerBucket:
         )
         self._s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
 
+    def remove(self) -> None:
+        for key in self.keys():
+            self._s3.delete_object(Bucket=self.name, Key=key)
+        self._s3.delete_bucket(Bucket=self.name)
+
     @property
     def destination(self) -> Json:
         return {"type": "s3", "bucket": self.name, "region": "eu-central-1", "prefix": "atrium", "roleArn": ROLE_ARN}
