@@ -20,6 +20,7 @@ from tests.harness.domains import set_domain_state
 from tests.harness.exports import create_export
 from tests.harness.invitations import CreatedInvitation, accept_invitation, create_invitation
 from tests.harness.leads import CreatedLead, create_lead
+from tests.harness.log_streams import create_log_stream
 from tests.harness.menus import page_item, put_menu
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.platforms import (
@@ -73,6 +74,7 @@ class PopulatedOrganization(CreatedOrganization):
     delivery_id: str
     replay_id: str
     channel_id: str
+    log_stream_id: str
     platform: CreatedPlatform
     space: CreatedSpace
     open_platform: CreatedPlatform
@@ -119,6 +121,7 @@ class PopulatedOrganization(CreatedOrganization):
             delivery["id"],
             replay.json["id"],
             channel.id,
+            create_log_stream(api, created, {"type": "https", "url": "https://logs.example.com/entries"}).id,
             platform,
             create_space(api, platform),
             create_platform(api, created, publish=True, name="Club", joinPolicy="open"),
@@ -181,6 +184,7 @@ class PopulatedOrganization(CreatedOrganization):
             "delivery_id": self.delivery_id,
             "replay_id": self.replay_id,
             "channel_id": self.channel_id,
+            "log_stream_id": self.log_stream_id,
             "platform_id": self.platform.id,
             "space_id": self.space.id,
             "project_block_id": self.project_block_id,

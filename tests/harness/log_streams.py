@@ -4,11 +4,10 @@ import gzip
 import json
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import boto3
 
-from chalicelib.features.notifications.log_streams.entities import StreamProgress
+from chalicelib.features.notifications.log_streams.entities import LogStream, StreamProgress
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.organizations import CreatedOrganization
@@ -35,6 +34,13 @@ class LogStreamClient(RecordClient, CreatedRecord):
         return self.post("/test").expect(200).json
 
     @property
+    def stored(self) -> LogStream:
+        """The stored settings."""
+        item = memory_aws.get_item(*LogStream.make_item_key(organization_id=self.organization.id, id=self.id))
+        assert item is not None
+        return LogStream.from_item(item)
+
+    @property
     def progress(self) -> StreamProgress:
         """The stored progress."""
         item = memory_aws.get_item(*StreamProgress.make_item_key(id=self.id))
@@ -42,9 +48,7 @@ class LogStreamClient(RecordClient, CreatedRecord):
         return StreamProgress.from_item(item)
 
 
-def post_log_stream(
-    api: ApiClient, organization: CreatedOrganization, destination: Json, **fields: Any
-) -> ApiResponse:
+def post_log_stream(api: ApiClient, organization: CreatedOrganization, destination: Json, **fields: Any) -> ApiResponse:
     caller = fields.pop("caller", organization.owner)
     return api.post(f"{organization.path}/log-streams", caller=caller, json={"destination": destination, **fields})
 
@@ -155,7 +159,3 @@ class CustomerBucket:
         stored = self._s3.get_object(Bucket=self.name, Key=key)
         assert stored["ContentEncoding"] == "gzip"
         return [json.loads(line) for line in gzip.decompress(stored["Body"].read()).splitlines()]
-
-
-def path_of(url: str) -> str:
-    return urlsplit(url).path

@@ -10,7 +10,6 @@ from tests.harness.log_streams import (
     DATADOG_KEY,
     ROLE_ARN,
     SPLUNK_TOKEN,
-    LogStreamClient,
     create_log_stream,
     post_log_stream,
 )
@@ -25,7 +24,7 @@ OWN_ROLE = "arn:aws:iam::123456789012:role/atrium-log-stream-archive"
 
 
 @pytest.fixture
-def stream(api, organization) -> LogStreamClient:
+def stream(api, organization):
     return create_log_stream(api, organization, HTTPS)
 
 
@@ -117,16 +116,16 @@ class TestCreateLogStream:
 class TestUpdateLogStream:
     def test_keeps_a_credential_that_is_omitted_and_replaces_one_that_is_given(self, api, organization):
         stream = create_log_stream(api, organization, SPLUNK, enabled=False)
-        stored = memory_aws.get_item(f"O#{organization.id}", f"LOG-STREAM#{stream.id}")
-        stream.update(destination={"index": "other"})
-        changed = memory_aws.get_item(f"O#{organization.id}", f"LOG-STREAM#{stream.id}")
-        assert changed["destination"]["index"] == "other"
-        assert changed["secrets"] == stored["secrets"]
+        secrets = stream.stored.secrets
+        assert stream.update(destination={"index": "other"})["destination"]["index"] == "other"
+        assert stream.stored.secrets == secrets
         stream.update(destination={"token": "another-token"})
-        assert memory_aws.get_item(f"O#{organization.id}", f"LOG-STREAM#{stream.id}")["secrets"] != stored["secrets"]
+        assert stream.stored.secrets != secrets
 
     def test_the_type_of_the_destination_stays(self, stream):
-        answer = stream.patch("", {"destination": {"type": "datadog", "site": "datadoghq.eu", "url": None, "format": None}})
+        answer = stream.patch(
+            "", {"destination": {"type": "datadog", "site": "datadoghq.eu", "url": None, "format": None}}
+        )
         assert answer.status_and_code == "422 validation_failed"
         assert answer.json["errors"][0]["pointer"] == "/destination/type"
 

@@ -1,15 +1,20 @@
 """Test what log streams send: formats, order, batches, failures, restarts and concurrent workers."""
 
+import json
 import time
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 from standardwebhooks import Webhook as StandardWebhook
 
+from chalicelib.entrypoints import workers as entrypoint
 from chalicelib.features.notifications.log_streams.logic import entry_batches, stream_worker
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.outbound import customer_buckets, webhook_client
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.work import queues
 from tests.harness import memory_aws
 from tests.harness.audit_logs import add_entries
@@ -23,7 +28,7 @@ from tests.harness.log_streams import (
     decode_https_batch,
 )
 from tests.harness.organizations import create_api_key
-from tests.harness.receiver import NO_REPLY, Reply
+from tests.harness.receiver import NO_REPLY, ReceivedRequest, Reply
 from tests.harness.webhooks import rename_organization
 
 
@@ -39,6 +44,15 @@ def stream(new_stream, receiver):
 
 
 @pytest.fixture
+def small_batches(monkeypatch):
+    """The number of entries in a batch, which is 1,000 in production."""
+    assert entry_batches.MAX_BATCH_ENTRIES == 1_000
+    for module in (entry_batches, stream_worker):
+        monkeypatch.setattr(module, "MAX_BATCH_ENTRIES", 10)
+    return 10
+
+
+@pytest.fixture
 def bucket(_aws):
     """A bucket of a customer."""
     customer_buckets.forget_all_sessions()
@@ -51,7 +65,7 @@ def bucket(_aws):
 def send(workers, clock):
     """A function that lets the workers run until nothing waits any more."""
 
-    def send(rounds=3):
+    def send(rounds: int = 3) -> None:
         for _ in range(rounds):
             workers.deliver()
             clock.shift(seconds=31)
@@ -113,7 +127,8 @@ class TestFormats:
         assert stream.send_test()["delivered"]
         assert splunk.events[-1]["event"]["type"] == "log_stream.test"
         stream.update(destination={"token": "wrong"})
-        assert stream.send_test() == {**stream.send_test(), "delivered": False, "statusCode": 403}
+        rejected = stream.send_test()
+        assert (rejected["delivered"], rejected["statusCode"]) == (False, 403)
         receiver.default_reply = Reply(200, body=b"<html>Welcome</html>")
         assert "Event Collector" in stream.send_test()["error"]
 
@@ -123,7 +138,7 @@ class TestFormats:
         receiver.default_reply = datadog = DatadogReceiver()
         post = webhook_client.post_webhook
 
-        def post_to_receiver(url, *arguments):
+        def post_to_receiver(url: str, *arguments: Any) -> WebhookResponse:
             assert url == "https://http-intake.logs.datadoghq.eu/api/v2/logs"
             return post(receiver.url_at("127.0.0.1", "/api/v2/logs"), *arguments)
 
@@ -133,7 +148,7 @@ class TestFormats:
         stream = new_stream({"type": "datadog", "site": "datadoghq.eu", "apiKey": DATADOG_KEY}, startAt=1)
         send()
         entries = exported_entries(api, organization)
-        assert [log["message"] for log in datadog.logs] and len(datadog.logs) == len(entries)
+        assert [json.loads(log["message"]) for log in datadog.logs] == entries
         assert "timestamp" not in datadog.logs[0]
         assert datadog.logs[-1]["timestamp"] == entries[-1]["occurredAt"]
         assert {log["ddtags"] for log in datadog.logs} == {f"organization:{organization.id}"}
@@ -146,7 +161,8 @@ class TestFormats:
         name = f"atrium/{organization.id}/{1:012d}-{len(entries):012d}.ndjson.gz"
         assert bucket.keys() == [name]
         assert bucket.entries(name) == entries
-        assert stream.send_test() == {**stream.send_test(), "delivered": True, "statusCode": 200, "error": None}
+        result = stream.send_test()
+        assert (result["delivered"], result["statusCode"], result["error"]) == (True, 200, None)
         test_name = f"atrium/{organization.id}/test.ndjson.gz"
         assert [entry["type"] for entry in bucket.entries(test_name)] == ["log_stream.test"]
         stream.update(destination={"bucket": "bucket-that-does-not-exist"})
@@ -197,14 +213,15 @@ class TestOrder:
         send(6)
         assert stream.progress.due_at is None
 
-    def test_batches_have_at_most_1000_entries(self, api, organization, new_stream, receiver, send, workers):
+    def test_batches_have_a_limited_number_of_entries(
+        self, api, organization, new_stream, receiver, send, workers, small_batches
+    ):
         workers.deliver()
-        add_entries(api, workers, organization, 1_050)
+        add_entries(api, workers, organization, 25)
         new_stream({"type": "https", "url": receiver.url}, startAt=1)
         send()
         lengths = [len(decode_https_batch(request)) for request in receiver.requests]
-        assert lengths[0] == 1_000
-        assert len(lengths) == 2
+        assert lengths[:2] == [small_batches, small_batches]
         assert sequences(receiver) == [*range(1, sum(lengths) + 1)]
 
     def test_batches_have_at_most_one_megabyte(self, api, organization, stream, receiver, send, monkeypatch):
@@ -267,7 +284,11 @@ class TestFailures:
         assert state["status"] == "failing"
         assert state["failingSince"]
         assert (state["position"], state["lagEntries"] > 0) == (0, True)
-        assert state["lastError"] == {**state["lastError"], "statusCode": 503, "message": "It answered 503 instead of 2xx."}
+        assert state["lastError"] == {
+            **state["lastError"],
+            "statusCode": 503,
+            "message": "It answered 503 instead of 2xx.",
+        }
         receiver.default_reply = Reply()
         clock.shift(hours=1)
         workers.run_until_idle()
@@ -366,7 +387,7 @@ class TestChanges:
         assert sequences(receiver)[:2] == [2, 3]
 
     def test_a_restart_while_a_batch_is_sent_wins(self, api, organization, stream, receiver, send):
-        def restart_once(_request):
+        def restart_once(_request: ReceivedRequest) -> Reply:
             receiver.default_reply = Reply()
             stream.update(startAt=3)
             return Reply()
@@ -378,7 +399,7 @@ class TestChanges:
         assert restarted == [*range(3, len(exported_entries(api, organization)) + 1)]
 
     def test_a_second_worker_stops(self, stream, receiver, workers, send):
-        def start_second_worker(_request):
+        def start_second_worker(_request: ReceivedRequest) -> Reply:
             queues.enqueue_delivery_to_slow_recipient(stream_worker.build_message(stream.progress))
             workers.deliver()
             return Reply()
@@ -391,14 +412,7 @@ class TestChanges:
     def test_a_worker_that_died_is_replaced_and_only_its_last_batch_is_repeated(
         self, api, organization, stream, receiver, workers, clock, send
     ):
-        class Killed(BaseException):
-            pass
-
-        def die(*_arguments, **_options):
-            raise Killed
-
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
-            patch.setattr(stream_worker, "_store_success", die)
+        with patch.object(stream_worker, "_store_success", side_effect=SystemExit), pytest.raises(SystemExit):
             workers.deliver()
         memory_aws.discard_queued_messages()
         rename_organization(api, organization, "Looms")
@@ -409,15 +423,13 @@ class TestChanges:
         first = len(decode_https_batch(receiver.requests[0]))
         assert sequences(receiver) == [*range(1, first + 1), *range(1, len(exported_entries(api, organization)) + 1)]
 
+    @pytest.mark.usefixtures("small_batches")
     def test_a_long_backlog_takes_several_messages(self, api, organization, new_stream, receiver, workers, monkeypatch):
-        from chalicelib.entrypoints import workers as entrypoint
-
-        monkeypatch.setattr(entrypoint, "_MAX_BATCH_MS", 0)
-        monkeypatch.setattr(stream_worker, "MAX_BATCH_ENTRIES", 10)
-        monkeypatch.setattr(entry_batches, "MAX_BATCH_ENTRIES", 10)
         workers.deliver()
         add_entries(api, workers, organization, 35)
         new_stream({"type": "https", "url": receiver.url}, startAt=1)
+        workers.deliver()
+        monkeypatch.setattr(entrypoint, "_MAX_BATCH_MS", -1)
         workers.run_until_idle()
         assert len(receiver.requests) > 3
         assert sequences(receiver) == [*range(1, len(sequences(receiver)) + 1)]

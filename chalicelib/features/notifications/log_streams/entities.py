@@ -103,6 +103,18 @@ class StreamProgress(Entity):
     pending_disable_reason: str | None = None
     last_error: dict[str, Any] | None = None
 
+    @classmethod
+    def create(cls, stream: LogStream, due_at: str | None) -> "StreamProgress":
+        """Return the progress of a new stream, which a worker starts at a time."""
+        return cls(
+            id=stream.id,
+            created_at=stream.created_at,
+            updated_at=stream.created_at,
+            organization_id=stream.organization_id,
+            position=stream.start_sequence - 1,
+            due_at=due_at,
+        )
+
     @property
     def circuit(self) -> Circuit:
         """Return the part of the circuit breaker that decides when the stream is disabled."""

@@ -84,14 +84,7 @@ def create_log_stream(
     areas = check_exact_events_and_get_readable_areas(ctx, body.events)
     start_sequence = resolve_start_sequence(body.start_at, head.log_size)
     stream, secret = new_stream_and_secret(ctx.new_id_and_time_fields(), organization.id, body, areas, start_sequence)
-    progress = StreamProgress(
-        id=stream.id,
-        created_at=stream.created_at,
-        updated_at=stream.created_at,
-        organization_id=organization.id,
-        position=start_sequence - 1,
-        due_at=ctx.now if stream.enabled else None,
-    )
+    progress = StreamProgress.create(stream, due_at=ctx.now if stream.enabled else None)
     ctx.changes.event(ctx.changes.create(stream))
     ctx.changes.enqueue_after_commit(START_STREAM_TASK, ctx.changes.create(progress))
     return describe_stream(stream, progress, head.log_size, secret=secret)
@@ -109,7 +102,7 @@ def get_log_stream(_ctx: Context, log_stream: LogStream, progress: Progress) -> 
     `status` is `active`, `failing` while attempts fail, `paused` by a user, or `disabled` by the service. `lagEntries`
     and `lagSeconds` say how far it is behind the log, and `lastError` why the last failed attempt failed.
     """
-    return describe_stream(log_stream, progress.record, progress.log_size)
+    return describe_stream(log_stream, progress.of(log_stream), progress.log_size)
 
 
 @routes.patch(
@@ -139,7 +132,7 @@ def update_log_stream(
         changed["start_sequence"] = resolve_start_sequence(body.start_at, progress.log_size)
     updated = ctx.changes.update(log_stream, touch=body.start_at is not None, **changed)
     limited = ctx.changes.event(limit_changed_recipient_to_caller_areas(ctx, updated, log_stream))
-    record = progress.record
+    record = progress.of(log_stream)
     if fields := restarted_progress_fields(log_stream, limited, restarts=body.start_at is not None, now=ctx.now):
         record = ctx.changes.update_untracked(record, **fields)
         ctx.changes.enqueue_after_commit(START_STREAM_TASK, record)
@@ -159,7 +152,7 @@ def delete_log_stream(ctx: Context, log_stream: LogStream, progress: Progress) -
     To stop it for some time only, set `enabled` to false instead. What was sent stays where it is.
     """
     ctx.changes.delete(log_stream)
-    ctx.changes.delete(progress.record)
+    ctx.changes.delete(progress.of(log_stream))
     ctx.changes.event(log_stream)
 
 
@@ -184,7 +177,7 @@ def test_log_stream(ctx: Context, log_stream: LogStream, progress: Progress) -> 
     """
     batch = create_test_batch(log_stream, ctx.principal_or_anonymous.actor, ctx.now, _TEST_MESSAGE)
     response = ctx.run_once(lambda: send_batch(log_stream, batch, TEST_TIMEOUT_SECONDS))
-    record = progress.record
+    record = progress.of(log_stream)
     if response.succeeded and log_stream.enabled and record.failing_since:  # The entries that wait can be sent now.
         ctx.changes.enqueue_after_commit(START_STREAM_TASK, ctx.changes.update_untracked(record, due_at=ctx.now))
     ctx.changes.event(log_stream, always=True)

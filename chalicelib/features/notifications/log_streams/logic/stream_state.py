@@ -1,5 +1,6 @@
 """The state of a log stream: its settings, its progress and the size of the log, read together."""
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -99,10 +100,9 @@ class Progress(Prefetched):
             head_key(parameters["organization_id"]),
         ]
 
-    @property
-    def record(self) -> StreamProgress:
+    def of(self, stream: LogStream) -> StreamProgress:
         """Return the progress."""
-        return StreamProgress.from_item(self.items[self.keys[0]])
+        return _progress_or_initial(stream, self.items.get(self.keys[0]))
 
     @property
     def log_size(self) -> int:
@@ -118,11 +118,15 @@ def describe_streams(streams: Sequence[LogStream], organization_id: str) -> list
     items = table.get_all([head, *(stream.progress_key for stream in streams)])
     log_size = _log_size(items.get(head))
     describe: list[Callable[[], LogStreamDetailOut]] = [
-        partial(describe_stream, stream, StreamProgress.from_item(items[stream.progress_key]), log_size)
+        partial(describe_stream, stream, _progress_or_initial(stream, items.get(stream.progress_key)), log_size)
         for stream in streams
-        if stream.progress_key in items
     ]
-    return table.gather(lambda function: function(), describe)
+    return table.gather(operator.call, describe)
+
+
+def _progress_or_initial(stream: LogStream, item: Item | None) -> StreamProgress:
+    """Return the progress in an item. Without one, because the stream is deleted meanwhile, it is that of the start."""
+    return StreamProgress.from_item(item) if item else StreamProgress.create(stream, due_at=None)
 
 
 def describe_stream(
