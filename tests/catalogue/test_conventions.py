@@ -37,7 +37,7 @@ LISTS: Final = [
 ]
 PATCHES_OF_RECORDS: Final = {
     *("update_organization", "update_integration_channel", "update_webhook", "update_platform", "update_space"),
-    *("update_taxonomy_node", "update_site", "update_page", "update_redirect", "update_log_stream"),
+    *("update_taxonomy_node", "update_site", "update_page", "update_redirect"),
 }
 INVALID_LIMITS: Final = ("0", "101", "-1", "many", "")
 _cursors: Final[dict[str, str]] = {}

@@ -16,8 +16,8 @@ from tests.harness.record_clients import CreatedRecord, RecordClient
 
 CUSTOMER_ACCOUNT: Final = "210987654321"
 ROLE_ARN: Final = f"arn:aws:iam::{CUSTOMER_ACCOUNT}:role/atrium-log-stream-archive"
-SPLUNK_TOKEN: Final = "12345678-1234-1234-1234-1234567890ab"
-DATADOG_KEY: Final = "0123456789abcdef0123456789abcdef"
+SPLUNK_TOKEN: Final = "token-of-the-collector"
+DATADOG_KEY: Final = "datadog-key-of-the-customer"
 _MAX_DATADOG_BYTES: Final = 5_000_000
 _MAX_DATADOG_ENTRIES: Final = 1_000
 _DATADOG_FIELDS: Final = {"ddsource", "ddtags", "hostname", "message", "service", "timestamp"}

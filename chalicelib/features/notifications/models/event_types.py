@@ -92,19 +92,13 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "organization.log_stream.created": EventType(
         "A log stream was created. The event contains no credentials.", "{actor} created the log stream {target}."
     ),
-    "organization.log_stream.deleted": EventType(
-        "A log stream was deleted.", "{actor} deleted the log stream {target}."
-    ),
+    "organization.log_stream.deleted": EventType("A log stream was deleted.", "{actor} deleted the stream {target}."),
     "organization.log_stream.disabled": EventType(
         "The service disabled a failing log stream; `disabledReason` has the reason.",
         "The log stream {target} was disabled, because its destination accepts no entries.",
     ),
-    "organization.log_stream.tested": EventType(
-        "A test entry was sent to the destination of a log stream.", "{actor} tested the log stream {target}."
-    ),
-    "organization.log_stream.updated": EventType(
-        "A log stream was changed or restarted.", "{actor} changed the log stream {target}."
-    ),
+    "organization.log_stream.tested": EventType("A log stream was tested.", "{actor} tested the stream {target}."),
+    "organization.log_stream.updated": EventType("A log stream was changed.", "{actor} changed the stream {target}."),
     "organization.member.removed": EventType(
         "A member was removed or has left.", "{actor} ended the membership of {target}."
     ),

@@ -35,8 +35,10 @@ class StreamState:
         return self.stream is not None and self.stream.status == "active" and not self.progress.pending_disable_reason
 
 
-def load_state_or_none(progress_key: ItemKey, stream_key: ItemKey, log_id: str) -> StreamState | None:
-    """Return the current state of a stream with one read, or None if the stream has no progress."""
+def load_state_or_none(log_id: str, stream_id: str) -> StreamState | None:
+    """Return the current state of a stream of an organization with one read, or None if it has no progress."""
+    stream_key = LogStream.make_item_key(organization_id=log_id, id=stream_id)
+    progress_key = StreamProgress.make_item_key(id=stream_id)
     items = table.get_all([progress_key, stream_key, head_key(log_id), streams_key(log_id)])
     if progress_key not in items:
         return None

@@ -54,9 +54,9 @@ _MAX_CONFLICTS: Final = 5
 
 
 def build_message(progress: StreamProgress) -> dict[str, Any]:
-    """Return the message that starts the worker of a stream."""
-    pk, sk = progress.item_key
-    return {"task": SEND_TASK, "pk": pk, "sk": sk, "organization": progress.organization_id}
+    """Return the message that starts the worker of a stream. It has the key of the stream."""
+    pk, sk = stream_key(progress)
+    return {"task": SEND_TASK, "pk": pk, "sk": sk}
 
 
 def stream_key(progress: StreamProgress) -> ItemKey:
@@ -87,9 +87,8 @@ def send_waiting_batches(message: dict[str, Any], deadline_ms: float) -> None:
 
 
 def _load_state_or_none(message: dict[str, Any]) -> StreamState | None:
-    stream_id, organization_id = message["pk"].partition("#")[2], message["organization"]
-    key = LogStream.make_item_key(organization_id=organization_id, id=stream_id)
-    return load_state_or_none((message["pk"], message["sk"]), key, organization_id)
+    organization_id, stream_id = (message[name].partition("#")[2] for name in ("pk", "sk"))
+    return load_state_or_none(organization_id, stream_id)
 
 
 def _claim(state: StreamState) -> StreamState:

@@ -134,7 +134,7 @@ class SplunkDestination(Destination):
     token: _Credential | None = Field(
         None,
         description="The collector's token. Required in a new stream. If a change omits it, the current one stays.",
-        examples=["12345678-1234-1234-1234-1234567890ab"],
+        examples=["hec-token"],
     )
     index: _Label | None = Field(None, description="The index. If omitted, that of the token.", examples=["audit"])
     sourcetype: _Label | None = Field(
@@ -152,7 +152,7 @@ class DatadogDestination(Destination):
     api_key: _Credential | None = Field(
         None,
         description="An API key of Datadog. Required in a new stream. If a change omits it, the current one stays.",
-        examples=["0123456789abcdef0123456789abcdef"],
+        examples=["dd-api-key"],
     )
     service: _Label = Field("atrium", description="The `service` of the logs.", examples=["atrium"])
 
