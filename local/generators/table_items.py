@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from chalicelib.features.notifications.logic.stream_wakeups import streams_key
 from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from chalicelib.features.notifications.webhooks.models.attempt_counts import COUNTS_PREFIX
@@ -96,6 +97,7 @@ ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
         "the ids of entries that were appended together",
     ),
     ("subscriber list", subscriptions_key(LOG), "the subscribers to a log, as of the last delivered entry"),
+    ("log stream list", streams_key(LOG), "the active streams of a log, as of the last delivered entry"),
     (
         "deferred delivery",
         ("V#{webhook_id}", "!{sequence}#{id}"),

@@ -86,7 +86,7 @@ class StreamProgress(Entity):
     """
 
     kind = "organization.log_stream.progress"
-    pk, sk = "V#{id}", "PROGRESS"
+    pk, sk = "V#{id}", "!PROGRESS"
     version_fields: ClassVar[tuple[str, ...]] = ("due_at", "position")
     log_rules = DERIVED
     mac_exemption = "The function that sends entries stores it. It cannot use the key."

@@ -123,7 +123,10 @@ class HttpsDestination(Destination):
 
 
 class SplunkDestination(Destination):
-    """The HTTP Event Collector of Splunk Cloud Platform or Splunk Enterprise."""
+    """The HTTP Event Collector of Splunk Cloud Platform or Splunk Enterprise.
+
+    Each entry becomes an event of its own, with the time at which it occurred.
+    """
 
     credential_field = "token"
 
@@ -143,7 +146,10 @@ class SplunkDestination(Destination):
 
 
 class DatadogDestination(Destination):
-    """The log intake of a Datadog site."""
+    """The log intake of one of the sites of Datadog, the monitoring service.
+
+    Each entry becomes a log, whose message is the JSON of the entry.
+    """
 
     credential_field = "api_key"
 
@@ -158,7 +164,10 @@ class DatadogDestination(Destination):
 
 
 class S3Destination(Destination):
-    """A bucket of yours in Amazon S3, which the service writes to with a role of yours."""
+    """A bucket of yours in Amazon S3.
+
+    The service writes objects with lines of JSON, compressed by gzip, with a role of yours that it assumes.
+    """
 
     type: Literal["s3"]
     bucket: _BucketName = Field(examples=["example-audit-archive"])

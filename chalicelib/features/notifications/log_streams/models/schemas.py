@@ -63,7 +63,10 @@ class LogStreamPatch(Patch):
 
 
 class LogStreamOut(RecordOutput):
-    """A log stream as log entries show it: its settings, without its progress."""
+    """The settings of a log stream, as entries of the log and events show them.
+
+    They do not contain credentials, and nothing about the progress of the stream.
+    """
 
     secret_fields: ClassVar[frozenset[str]] = frozenset({"secret"})
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -99,7 +102,10 @@ class LogStreamOut(RecordOutput):
 
 
 class StreamErrorOut(Output):
-    """The last failed attempt to send a batch. It stays after later successes."""
+    """The last failed attempt to send a batch of entries to the destination.
+
+    It stays after later successes, so that you can see what went wrong.
+    """
 
     at: Timestamp
     status_code: int | None = Field(description="The status of the response. Null without a response.", examples=[503])
