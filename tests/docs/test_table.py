@@ -51,6 +51,7 @@ def attempt_and_notice(api, workers, organization, edith, configure, receiver, m
     rename_organization(api, organization, "Looms")
     workers.run_until_idle()
     set_role(api, organization, edith, "member").expect(200)
+    create_log_stream(api, organization, {"type": "https", "url": receiver.url})  # Its worker is not started yet.
 
 
 @pytest.fixture
