@@ -146,7 +146,7 @@ def _assert_streams_are_scheduled_until_they_have_sent_all(items: Items) -> None
     for item in items.values():
         if item.get("kind") == "organization.log_stream" and item["enabled"] and "disabled_reason" not in item:
             progress = items[f"V#{item['id']}", "!PROGRESS"]
-            size = items[head_key(item["organization_id"])]["size"]
+            size = items[f"Q#{item['organization_id']}", "!"]["size"]
             assert progress["position"] == size or "duepk" in progress, progress
 
 

@@ -40,6 +40,7 @@ from tests.harness.audit_logs import add_entries
 from tests.harness.aws_calls import Call
 from tests.harness.data_keys import create_wrapped_key_settings, reset_key_cache
 from tests.harness.exports import create_completed_export, read_ndjson_entries
+from tests.harness.index_lag import lag_indexes
 from tests.harness.invitations import create_invitation
 from tests.harness.log_streams import CustomerBucket, create_log_stream
 from tests.harness.organizations import create_api_key
@@ -262,10 +263,12 @@ def test_the_workers_and_the_api_may_write_to_a_bucket_of_a_customer(tenant, wor
     customer_buckets.forget_all_sessions()
     bucket = CustomerBucket()
     stream = create_log_stream(tenant.api, tenant.organization, bucket.destination, startAt=1)
-    for _ in range(2):
-        workers.run_until_idle()
-        rename_organization(tenant.api, tenant.organization, f"Name {len(bucket.keys())}")
+    workers.run_until_idle()
+    with lag_indexes(60):  # The worker then finds the entries by the batches of the ledger.
+        rename_organization(tenant.api, tenant.organization, "Engines")
+        workers.deliver()
         clock.shift(seconds=40)
+        workers.run_until_idle()
     customer_buckets.forget_all_sessions()
     assert stream.send_test()["delivered"]
     assert len(bucket.keys()) >= 2
