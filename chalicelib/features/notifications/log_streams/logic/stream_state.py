@@ -36,11 +36,11 @@ class StreamState:
 
 
 def load_state_or_none(log_id: str, stream_id: str) -> StreamState | None:
-    """Return the current state of a stream of an organization with one read, or None if it has no progress."""
+    """Return the current state of a stream of an organization with one read, or None if there is no such stream."""
     stream_key = LogStream.make_item_key(organization_id=log_id, id=stream_id)
     progress_key = StreamProgress.make_item_key(id=stream_id)
     items = table.get_all([progress_key, stream_key, head_key(log_id), streams_key(log_id)])
-    if progress_key not in items:
+    if progress_key not in items or items[progress_key]["organization_id"] != log_id:
         return None
     progress = StreamProgress.from_item(items[progress_key])
     stream = LogStream.from_item(items[stream_key]) if stream_key in items else None
