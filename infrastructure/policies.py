@@ -8,6 +8,7 @@ from email.utils import parseaddr
 from typing import Any, Final, NamedTuple
 
 from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT, KeyPurpose
+from chalicelib.kernel.outbound.customer_buckets import ROLE_NAME_PREFIX
 from infrastructure.names import Stage
 from infrastructure.resources import FACETS, INDEX_KEYS, INDEXES, QUEUES
 
@@ -16,6 +17,7 @@ class Grant(NamedTuple):
     """Actions of a service on resources. `why`: the id of the statement.
 
     `purposes`: purposes of the secrets to decrypt. `prefixes`: prefixes of the items' partition keys.
+    `only_other_accounts`: whether resources of the stage's own account are excluded.
     """
 
     statement_id: str
@@ -23,6 +25,7 @@ class Grant(NamedTuple):
     resources: Sequence[str]
     purposes: Sequence[KeyPurpose] = ()
     prefixes: Sequence[str] = ()
+    only_other_accounts: bool = False
 
 
 def _read_grant(*actions: str) -> Grant:
@@ -51,6 +54,9 @@ def _receive_grant(queue: str) -> Grant:
     actions = ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"]
     return Grant("TakeMessages", actions, [f"queue {queue}"])
 
+
+_ASSUME_STREAM_ROLES: Final = Grant("AssumeStreamRoles", ["sts:AssumeRole"], ["stream roles"], only_other_accounts=True)
+"""Customers give these roles access to their buckets, and allow the service to assume them."""
 
 _SCHEDULED_PREFIXES: Final = ("N#", "O#", "P#", "Q#", "RJ#", "SERVICE-KEY#", "V#", "W#", "WITNESSES", "Z#")
 """Prefixes of items with a scheduled task."""
@@ -119,6 +125,7 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
         Grant("FindTheNewestAnchor", ["s3:ListBucketVersions"], ["bucket anchors"]),
         Grant("ReadAnchors", ["s3:GetObjectVersion"], ["files anchors"]),
         Grant("HandOutExports", ["s3:GetObject"], ["files exports"]),
+        _ASSUME_STREAM_ROLES,
         _decrypt_grant(*(purpose for purpose in KeyPurpose if purpose is not KeyPurpose.AUDIT_SIGNING_KEY)),
     ),
     "events": (
@@ -138,9 +145,11 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
     ),
     "deliveries_slow": (
         _receive_grant("deliveries-slow"),
-        _read_grant("BatchGetItem", "GetItem"),
+        _read_grant("BatchGetItem", "GetItem", "Query"),
+        _index_grant("index1"),
         _write_grant("DeleteItem", "PutItem", "UpdateItem", prefixes=["O#", "V#", "Y#sends#"]),
-        _send_grant("deliveries.fifo", "jobs"),
+        _send_grant("deliveries.fifo", "deliveries-slow", "jobs"),
+        _ASSUME_STREAM_ROLES,
         _decrypt_grant(KeyPurpose.DATA_KEY),
     ),
     "jobs": (
@@ -220,6 +229,8 @@ def _statement(grant: Grant, arns: Mapping[str, str]) -> dict[str, Any]:
                 "Null": {"dynamodb:LeadingKeys": "false"},
             }
         }
+    if grant.only_other_accounts:
+        return statement | {"Condition": {"StringNotEquals": {"aws:ResourceAccount": arns["account"]}}}
     if not grant.purposes:
         return statement
     context = {**KEY_CONTEXT, "purpose": [purpose.value for purpose in grant.purposes]}
@@ -240,5 +251,7 @@ def _arns(stage: Stage, key: str, mail_domain_name: str) -> dict[str, str]:
         # File names begin with the id of an organization or a log.
         **{f"files {purpose}": f"{arn}/*" for purpose, arn in buckets.items()},
         "key": key,
+        "account": stage.account,
+        "stream roles": f"arn:{stage.partition}:iam::*:role/{ROLE_NAME_PREFIX}*",
         **({"identity": stage.arn("ses", f"identity/{mail_domain_name}")} if mail_domain_name else {}),
     }

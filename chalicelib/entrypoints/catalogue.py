@@ -36,6 +36,7 @@ FEATURES: Final = (
     "privacy.erasures",
     "notifications",
     "notifications.webhooks",
+    "notifications.log_streams",
     "notifications.deliveries",
     "notifications.replays",
     "notifications.channels",

@@ -283,6 +283,42 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     (
         "organizations",
         "GET",
+        "/organizations/{organization_id}/log-streams",
+        "chalicelib.features.notifications.log_streams.operations:list_log_streams",
+    ),
+    (
+        "organizations",
+        "POST",
+        "/organizations/{organization_id}/log-streams",
+        "chalicelib.features.notifications.log_streams.operations:create_log_stream",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/log-streams/{log_stream_id}",
+        "chalicelib.features.notifications.log_streams.operations:get_log_stream",
+    ),
+    (
+        "organizations",
+        "PATCH",
+        "/organizations/{organization_id}/log-streams/{log_stream_id}",
+        "chalicelib.features.notifications.log_streams.operations:update_log_stream",
+    ),
+    (
+        "organizations",
+        "DELETE",
+        "/organizations/{organization_id}/log-streams/{log_stream_id}",
+        "chalicelib.features.notifications.log_streams.operations:delete_log_stream",
+    ),
+    (
+        "organizations",
+        "POST",
+        "/organizations/{organization_id}/log-streams/{log_stream_id}/test",
+        "chalicelib.features.notifications.log_streams.operations:test_log_stream",
+    ),
+    (
+        "organizations",
+        "GET",
         "/organizations/{organization_id}/webhooks/{webhook_id}/deliveries",
         "chalicelib.features.notifications.deliveries.operations:list_webhook_deliveries",
     ),

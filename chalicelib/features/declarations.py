@@ -16,6 +16,7 @@ SCOPE_AREAS: tuple[ScopeArea, ...] = (
     ScopeArea("research", members_read_all=True, is_read_only=False),
     ScopeArea("sites", members_read_all=True, is_read_only=False),
     ScopeArea("events", members_read_all=True, is_read_only=False),
+    ScopeArea("log-streams", members_read_all=False, is_read_only=False),
 )
 """The areas that scopes cover, in their public order."""
 

@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from chalicelib.features.events.types.entities import TYPE_NAMES_PARTITION
 from chalicelib.features.audit.witnesses.logic import anchor_log, anchored_checkpoints
+from chalicelib.features.events.types.entities import TYPE_NAMES_PARTITION
+from chalicelib.features.notifications.logic.stream_wakeups import streams_key
 from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from chalicelib.features.notifications.webhooks.models.attempt_counts import COUNTS_PREFIX
@@ -118,6 +119,7 @@ ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
         "the size, the peaks and the signed checkpoint of the log of anchors",
     ),
     ("subscriber list", subscriptions_key(LOG), "the subscribers to a log, as of the last delivered entry"),
+    ("log stream list", streams_key(LOG), "the active streams of a log, as of the last delivered entry"),
     (
         "deferred delivery",
         ("V#{webhook_id}", "!{sequence}#{id}"),

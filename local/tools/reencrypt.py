@@ -1,15 +1,16 @@
 """Encrypts with the current DATA_KEY what a former one encrypted, so that it can be removed: `python -m local reseal`.
 
-This concerns the secrets of webhooks, the URLs of channels and the key that hashes e-mail addresses. Stored responses
-of an `Idempotency-Key` and of the userinfo endpoint expire by themselves.
+This concerns the secrets of webhooks and log streams, the URLs of channels and the key that hashes e-mail addresses.
+Stored responses of an `Idempotency-Key` and of the userinfo endpoint expire by themselves.
 """
 
 from collections.abc import Iterator
 from typing import Any, Final
 
 from chalicelib.features.notifications.channels.entities import IntegrationChannel, encrypted_url_fields
+from chalicelib.features.notifications.log_streams.entities import LogStream
+from chalicelib.features.notifications.logic import signing_secrets
 from chalicelib.features.notifications.webhooks.entities import Webhook
-from chalicelib.features.notifications.webhooks.logic import webhook_secrets
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.core.aws import AWS_ERRORS
@@ -27,6 +28,8 @@ from infrastructure.configuration import load_stage
 from infrastructure.names import primary_stage_name
 from infrastructure.secrets import SECRETS, read_settings, record_data_replaced
 from local.tools.verify_logs import iter_log_positions
+
+_EncryptedRecord = Webhook | IntegrationChannel | LogStream
 
 _MAX_ATTEMPTS: Final = 5
 
@@ -58,23 +61,24 @@ def reencrypt_secrets(stage: str | None) -> None:
                 record_data_replaced(deployed_stage)
     except (*AWS_ERRORS, CommandError, ConcurrentModification, DecryptionError) as error:
         raise ReencryptionFailed(f"{error} Run the command again: it continues with the rest.") from error
-    print(f"Webhooks and channels encrypted again: {record_count}{hash_key}. All values use the current DATA_KEY.")
+    count = f"{record_count}{hash_key}"
+    print(f"Webhooks, log streams and channels encrypted again: {count}. All values use the current DATA_KEY.")
 
 
-def _encrypted_records() -> Iterator[Webhook | IntegrationChannel]:
+def _encrypted_records() -> Iterator[_EncryptedRecord]:
     """Yield the records with encrypted fields of all organizations."""
     for position in iter_log_positions(""):
         if organization_id := organization_id_from_log(position.log):
             pk, _ = Organization.make_item_key(id=organization_id)
-            for kind in (Webhook, IntegrationChannel):
+            for kind in (Webhook, IntegrationChannel, LogStream):
                 prefix = kind.sk.partition("{")[0]
                 for items in table.iter_item_pages(pk, prefix=prefix):
                     yield from map(kind.from_item, items)
 
 
-def _reencrypt(record: Webhook | IntegrationChannel) -> bool:
+def _reencrypt(record: _EncryptedRecord) -> bool:
     """Encrypt a record with the current key. Return False if it already is, or if the record was removed."""
-    stored: Webhook | IntegrationChannel | None = record
+    stored: _EncryptedRecord | None = record
     for _ in range(_MAX_ATTEMPTS):
         if stored is None or not (fields := _reencrypted_fields(stored)):
             return False
@@ -90,7 +94,7 @@ def _reencrypt(record: Webhook | IntegrationChannel) -> bool:
     raise ReencryptionFailed(f"Requests keep changing {record.kind} {record.id}.")
 
 
-def _reencrypted_fields(record: Webhook | IntegrationChannel) -> dict[str, Any]:
+def _reencrypted_fields(record: _EncryptedRecord) -> dict[str, Any]:
     """Return the fields that another key has encrypted, encrypted with the current key."""
     try:
         if isinstance(record, IntegrationChannel):
@@ -99,8 +103,8 @@ def _reencrypted_fields(record: Webhook | IntegrationChannel) -> dict[str, Any]:
             return {}
         return {
             "secrets": [
-                webhook_secrets.reencrypt_secret(record, secret)
-                for secret in webhook_secrets.active_stored_secrets(record, now())
+                signing_secrets.reencrypt_secret(record, secret)
+                for secret in signing_secrets.active_stored_secrets(record, now())
             ]
         }
     except DecryptionError as error:

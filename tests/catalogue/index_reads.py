@@ -149,6 +149,9 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.taxonomy.nodes.logic.tree_view._load_nodes_of_sibling_lists.query among_siblings": DisplayRead(
         "nodes, for callers who may see all of them"
     ),
+    "features.notifications.log_streams.logic.stream_state._lag_seconds 'index1'": DisplayRead(
+        "the age of the first entry that a log stream has not sent"
+    ),
     "features.notifications.webhooks.tasks._iter_admins_to_notify in_organization": DisplayRead(
         "the recipients of an e-mail; only current admins get it"
     ),

@@ -96,6 +96,7 @@ def assert_logs_are_proven(items: Items | None = None) -> None:
     assert pending == []
     _assert_delivered(items, logs)
     _assert_attempts_are_counted_once(items)
+    _assert_streams_are_scheduled_until_they_have_sent_all(items)
     for log, log_entries in logs.items():
         assert [entry.sequence for entry in log_entries] == list(range(1, len(log_entries) + 1))
         assert _ids_in_batches(log, items) == [entry.id for entry in log_entries]
@@ -160,9 +161,18 @@ def _assert_attempts_are_counted_once(items: Items) -> None:
         if pk.startswith("V#") and sk.startswith(COUNTS_PREFIX):
             names = [name for name in item if name.endswith((".delivered", ".failed"))]
             counts[pk] += sum(int(item[name]) for name in names)
-        elif pk.startswith("V#") and "kind" in item:
+        elif pk.startswith("V#") and "attempts" in item:
             attempts[pk] += len(item["attempts"])
     assert +counts == +attempts
+
+
+def _assert_streams_are_scheduled_until_they_have_sent_all(items: Items) -> None:
+    """Assert that each active log stream has sent its log, or will be started for the rest."""
+    for item in items.values():
+        if item.get("kind") == "organization.log_stream" and item["enabled"] and "disabled_reason" not in item:
+            progress = items[f"V#{item['id']}", "!PROGRESS"]
+            size = items[f"Q#{item['organization_id']}", "!"]["size"]
+            assert progress["position"] == size or "duepk" in progress, progress
 
 
 def _expected_deliveries(subscribers: Iterable[str], bodies: Mapping[str, Json]) -> dict[str, list[str]]:

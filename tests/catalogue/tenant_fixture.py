@@ -21,6 +21,7 @@ from tests.harness.event_types import declare_event_type
 from tests.harness.exports import create_export
 from tests.harness.invitations import CreatedInvitation, accept_invitation, create_invitation
 from tests.harness.leads import CreatedLead, create_lead
+from tests.harness.log_streams import create_log_stream
 from tests.harness.menus import page_item, put_menu
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.platforms import (
@@ -75,6 +76,7 @@ class PopulatedOrganization(CreatedOrganization):
     delivery_id: str
     replay_id: str
     channel_id: str
+    log_stream_id: str
     platform: CreatedPlatform
     space: CreatedSpace
     open_platform: CreatedPlatform
@@ -96,6 +98,10 @@ class PopulatedOrganization(CreatedOrganization):
         webhook = create_webhook(api, created, "https://hooks.example.com/atrium", events=["organization.webhook.*"])
         channel = create_channel(
             api, created, "https://hooks.slack.com/services/T0/B0/world", events=["organization.webhook.*"]
+        )
+        # It is paused, because a worker would be due after each entry. Examples of tasks create others.
+        stream = create_log_stream(
+            api, created, {"type": "https", "url": "https://logs.example.com/entries"}, enabled=False
         )
         workers.deliver()
         key = create_api_key(api, created, "api-keys:read", name="Inventory")
@@ -122,6 +128,7 @@ class PopulatedOrganization(CreatedOrganization):
             delivery["id"],
             replay.json["id"],
             channel.id,
+            stream.id,
             platform,
             create_space(api, platform),
             create_platform(api, created, publish=True, name="Club", joinPolicy="open"),
@@ -193,6 +200,7 @@ class PopulatedOrganization(CreatedOrganization):
             "delivery_id": self.delivery_id,
             "replay_id": self.replay_id,
             "channel_id": self.channel_id,
+            "log_stream_id": self.log_stream_id,
             "platform_id": self.platform.id,
             "space_id": self.space.id,
             "project_block_id": self.project_block_id,

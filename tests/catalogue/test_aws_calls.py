@@ -10,6 +10,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from chalicelib.features.audit.log.logic import log_verification
+from chalicelib.features.notifications.log_streams.entities import MAX_LOG_STREAMS
 from chalicelib.features.tenancy.logic.membership_groups import MAX_MEMBERSHIPS
 from chalicelib.kernel.operations.access_rules import OfRecord, RequireRole
 from chalicelib.kernel.operations.operation import Operation
@@ -34,6 +35,9 @@ MAX_READS: Final = {
     # Reads the table and the four shards of the schedule in parallel, then checks whether the found tasks are still
     # due. The result is cached for 5 s for all callers.
     "get_status": 6,
+    # The streams, their progress with the size of the log, then the first entry that each stream has not sent, in
+    # parallel Queries. An organization has at most ten streams.
+    "list_log_streams": 2 + MAX_LOG_STREAMS,
     # Reads the newest entries of 16 logs, in parallel Queries.
     "list_system_audit_log": 16,
     # Reads the leads of eight partitions, in parallel Queries.

@@ -9,7 +9,7 @@ from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import KINDS
 from tests.catalogue import log_proof
-from tests.catalogue.examples.registry import DETAIL_FIELDS, call_operation, get_caller, get_example
+from tests.catalogue.examples.registry import call_operation, detail_fields, get_caller, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import conformance, snapshots
 from tests.harness.api import CLIENT_IP, USER_AGENT, ApiResponse, Json
@@ -20,7 +20,7 @@ from tests.harness.parametrize_operations import parametrize_operations
 GENERATED_FIELDS: Final = {"downloadUrl": None}
 """Fields that are generated for each read, which entries do not contain."""
 
-DERIVED_FIELDS: Final = DETAIL_FIELDS | {"effective"}
+DERIVED_FIELDS: Final = ("effective",)
 """Fields that also follow from other records. Entries do not contain them."""
 
 KEY_FIELDS: Final = ("moduleId", "capabilityKey", "projectBlockId", "slug")
@@ -68,7 +68,8 @@ def read_record(tenant: TenantFixture, path: str) -> Json | None:
 
 
 def without_derived_fields(record: Json) -> Json:
-    return {name: value for name, value in record.items() if name not in DERIVED_FIELDS}
+    derived_fields = {*DERIVED_FIELDS, *detail_fields(record)}
+    return {name: value for name, value in record.items() if name not in derived_fields}
 
 
 OPERATIONS_WITH_UNREADABLE_RECORDS: Final = frozenset({"unsubscribe"})

@@ -9,8 +9,8 @@ from chalicelib.kernel.http.models import RecordOutput
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import KINDS
 from tests.catalogue.examples.registry import (
-    DETAIL_FIELDS,
     call_operation,
+    detail_fields,
     get_caller,
     get_example,
     read_with_full_access,
@@ -118,7 +118,8 @@ def assert_location_of_created_record(operation: Operation, tenant: TenantFixtur
     token = answer.json.get("leadToken")
     headers = {"Lead-Token": token} if token else {}
     created = tenant.api.get(answer.location, caller=get_caller(operation, tenant), headers=headers).expect(200)
-    record = {name: value for name, value in created.json.items() if name not in DETAIL_FIELDS}
+    omitted = detail_fields(created.json) - answer.json.keys()
+    record = {name: value for name, value in created.json.items() if name not in omitted}
     assert record == {n: None if n in secret_fields_of(operation) else v for n, v in answer.json.items()}
 
 
@@ -169,8 +170,9 @@ def increase_version(path: str, record_id: str) -> None:
     """Increase the version of the record at a path, as another operation would."""
     items = [item for item in snapshots.items_by_key().values() if item.get("kind", "entry") != "entry"]
     candidates = [item for item in items if item.get("id") == record_id]
-    # A platform, its custom domain and its item in the inventory have the same id.
-    kinds = ("platform.custom_domain",) if path.endswith("/custom-domain") else ("platform", "space", "lead")
+    # A platform, its custom domain and its item in the inventory have the same id, and so do a stream and its progress.
+    others = ("platform", "space", "lead", "organization.log_stream")
+    kinds = ("platform.custom_domain",) if path.endswith("/custom-domain") else others
     (item,) = [i for i in candidates if i["kind"] in kinds] or candidates
     # The version of a submission is the length of its history.
     submissions = [{**each, "history": [*each["history"], *each["history"]]} for each in item.get("submissions", [])]

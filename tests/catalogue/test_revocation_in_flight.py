@@ -22,7 +22,7 @@ from tests.harness.aws_calls import Call
 from tests.harness.callers import Caller, Person
 from tests.harness.parametrize_operations import parametrize_access_rules, parametrize_operations
 
-GRANTING_AREAS: Final = ("api-keys", "channels", "domains", "members", "webhooks")
+GRANTING_AREAS: Final = ("api-keys", "channels", "domains", "log-streams", "members", "webhooks")
 """The scope areas of operations that grant access or send data to others."""
 
 _OTHER_GRANTING_OPERATIONS: Final = {
@@ -51,6 +51,7 @@ KINDS_THAT_GRANT_ACCESS: Final = {
     "organization.webhook.delivery",
     "organization.webhook.replay",
     "organization.integration_channel",
+    "organization.log_stream",
     "organization.integration_channel.message",
     "platform.custom_domain",
 }

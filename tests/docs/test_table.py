@@ -30,6 +30,7 @@ from tests.harness.callers import Caller
 from tests.harness.domains import set_domain_state
 from tests.harness.exports import append_entries
 from tests.harness.invitations import create_invitation
+from tests.harness.log_streams import create_log_stream
 from tests.harness.organizations import set_role
 from tests.harness.platforms import create_platform
 from tests.harness.service_keys import create_service_key
@@ -67,9 +68,11 @@ def attempt_and_notice(api, workers, organization, edith, configure, receiver, m
     """An attempt of a webhook, which is counted, and a notice that is not sent yet."""
     configure(webhook_allow_private="true")
     create_webhook(api, organization, receiver)
+    create_log_stream(api, organization, {"type": "https", "url": receiver.url})
     rename_organization(api, organization, "Looms")
     workers.run_until_idle()
     set_role(api, organization, edith, "member").expect(200)
+    create_log_stream(api, organization, {"type": "https", "url": receiver.url})  # Its worker is not started yet.
 
 
 @pytest.fixture

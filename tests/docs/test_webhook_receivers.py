@@ -16,7 +16,7 @@ from typing import Any, Final
 import pytest
 from standardwebhooks import WebhookVerificationError
 
-from chalicelib.features.notifications.webhooks.models.standard_webhooks import (
+from chalicelib.features.notifications.models.standard_webhooks import (
     decode_secret,
     generate_secret,
     signed_headers,

@@ -170,6 +170,7 @@ SERVICE_EVENTS: Final = {
     "organization.reconciliation.completed": "Reconciliation",
     "organization.reconciliation.failed": "Reconciliation",
     "organization.webhook.delivery_exhausted": "Delivery",
+    "organization.log_stream.disabled": "LogStream",
     "organization.webhook.disabled": "Webhook",
     "platform.custom_domain.failed": "CustomDomain",
     "platform.invitation.expired": "Invitation",

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from typing import Final
 from unittest.mock import patch
 
+from chalicelib.features.notifications.entities import START_STREAM_TASK
+from chalicelib.features.notifications.log_streams.logic import stream_worker
 from chalicelib.features.notifications.webhooks.entities import DisabledNotice, Webhook
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
@@ -15,8 +17,10 @@ from tests.catalogue.tenant_fixture import TenantFixture, put_records
 from tests.harness import memory_aws
 from tests.harness.channels import create_channel, stored_channel
 from tests.harness.external_servers import GONE_URL, reject_deliveries, time_out_deliveries
+from tests.harness.log_streams import create_log_stream
 from tests.harness.webhooks import create_webhook, rename_organization
 
+_STREAM_URL: Final = "https://receiver.example/entries"
 _CHANNEL_URL: Final = "https://hooks.slack.com/services/T0/B0/room"
 
 
@@ -107,6 +111,24 @@ def discard_messages(name: str) -> Iterator[None]:
 
     with patch.object(queues, "enqueue", enqueue_unless_discarded):
         yield
+
+
+def create_stream_with_waiting_entries(tenant: TenantFixture) -> ItemKey:
+    """Create a log stream that has sent nothing yet, and return its key."""
+    stream = create_log_stream(tenant.api, tenant.organization, {"type": "https", "url": _STREAM_URL}, startAt=1)
+    return stream.stored.item_key
+
+
+def create_stream_to_disable(tenant: TenantFixture) -> ItemKey:
+    """Create a log stream whose destination answered 410 and that is not disabled yet. Return the key of its progress.
+
+    A message for the disabling would be the message of the task itself.
+    """
+    stream = create_log_stream(tenant.api, tenant.organization, {"type": "https", "url": GONE_URL}, startAt=1)
+    queues.enqueue_delivery_to_slow_recipient(stream_worker.build_message(stream.progress))
+    with discard_messages(START_STREAM_TASK):
+        tenant.workers.deliver()
+    return stream.progress.item_key
 
 
 def create_disabled_notice(tenant: TenantFixture) -> ItemKey:

@@ -195,6 +195,8 @@ def _before_call(model: Any, params: Mapping[str, Any], **_: object) -> Any:
     service = model.service_model.service_name
     body = params["body"]
     parameters = json.loads(body) if service in ("dynamodb", "sqs", "sesv2", "kms") and body else {}
+    if service == "sts":
+        parameters = {**body}
     if service == "s3":
         s3_parameters = params["context"]["s3_redirect"]["params"]
         # A recorded body would stay in memory as long as the call.

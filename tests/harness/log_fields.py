@@ -27,6 +27,7 @@ _SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "schedule": _INVOCATION_SECTIONS,
     "function": _INVOCATION_SECTIONS,
     "attempt": ("Every line", "Attempts"),
+    "streamBatch": ("Every line", "Batches of log streams"),
 }
 
 

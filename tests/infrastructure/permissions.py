@@ -138,6 +138,8 @@ def required_permissions(call: Call) -> Iterator[Permission]:
             path = "/".join(filter(None, (STAGE.bucket_name(purposes[parameters["Bucket"]]), parameters.get("Key"))))
             version = "Version" if "VersionId" in parameters else ""  # A version has an action of its own.
             yield Permission(ACTIONS_BY_CALL.get(call.name, call.name) + version, f"arn:aws:s3:::{path}")
+        case "sts":
+            yield Permission(call.name, parameters["RoleArn"])
         case "sqs":
             (queue,) = [q for q in QUEUES if queue_name(PREFIX, q) == parameters["QueueUrl"].rpartition("/")[2]]
             yield Permission(ACTIONS_BY_CALL.get(call.name, call.name), STAGE.queue_arn(queue))
@@ -164,6 +166,8 @@ def _expand(statement: Mapping[str, Any]) -> Iterator[Permission]:
     assert (_ALL_VALUES_LIKE in conditions) == (conditions.pop("Null", {}) == {_LEADING_KEYS: "false"})
     assert conditions.pop(_ALL_VALUES_LIKE, {_LEADING_KEYS: []}).keys() == {_LEADING_KEYS}
     context = dict(conditions.pop("StringEquals", {}))
+    excluded = conditions.pop("StringNotEquals", {})
+    assert excluded == ({"aws:ResourceAccount": STAGE.account} if statement["Action"] == ["sts:AssumeRole"] else {})
     assert not conditions
     purposes = context.pop(f"{_CONTEXT_PREFIX}purpose", [""])
     expected_context = {} if "" in purposes else {f"{_CONTEXT_PREFIX}service": "atrium"}

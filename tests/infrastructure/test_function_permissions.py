@@ -24,7 +24,7 @@ from chalicelib.features.tenancy.invitations.entities import address_partition
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity.claims import Profile
-from chalicelib.kernel.outbound import webhook_client
+from chalicelib.kernel.outbound import customer_buckets, webhook_client
 from chalicelib.kernel.storage import files
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.work import jobs, queues
@@ -40,7 +40,9 @@ from tests.harness.audit_logs import add_entries
 from tests.harness.aws_calls import Call
 from tests.harness.data_keys import create_wrapped_key_settings, reset_key_cache
 from tests.harness.exports import create_completed_export, read_ndjson_entries
+from tests.harness.index_lag import lag_indexes
 from tests.harness.invitations import create_invitation
+from tests.harness.log_streams import CustomerBucket, create_log_stream
 from tests.harness.organizations import create_api_key
 from tests.harness.receiver import NO_REPLY, ReceivedRequest, Reply
 from tests.harness.webhooks import create_webhook, get_delivery, get_webhook, rename_organization, update_webhook
@@ -255,6 +257,22 @@ def test_the_workers_may_drop_the_pending_deliveries_of_a_deleted_webhook(handle
     workers.paused_handlers = {"jobs"}
     workers.deliver()
     assert receiver.requests == []
+
+
+def test_the_workers_and_the_api_may_write_to_a_bucket_of_a_customer(tenant, workers, clock):
+    customer_buckets.forget_all_sessions()
+    bucket = CustomerBucket()
+    stream = create_log_stream(tenant.api, tenant.organization, bucket.destination, startAt=1)
+    workers.run_until_idle()
+    with lag_indexes(60):  # The worker then finds the entries by the batches of the ledger.
+        rename_organization(tenant.api, tenant.organization, "Engines")
+        workers.deliver()
+        clock.shift(seconds=40)
+        workers.run_until_idle()
+    customer_buckets.forget_all_sessions()
+    assert stream.send_test()["delivered"]
+    assert len(bucket.keys()) >= 2
+    bucket.remove()
 
 
 def test_the_sweep_may_enqueue_a_log_whose_message_was_lost(tenant, workers, clock):

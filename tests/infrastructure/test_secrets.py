@@ -243,6 +243,6 @@ def test_the_commands_rotate_the_data_key(stage, configure, capsys):
             reencrypt_secrets("dev")
         assert run_step("finish") == 0
     output = capsys.readouterr()
-    assert "Webhooks and channels encrypted again: 0. All values use" in output.out
+    assert "Webhooks, log streams and channels encrypted again: 0. All values use" in output.out
     assert "would be lost" in output.err
     assert "kms:" not in output.out + output.err

@@ -22,6 +22,12 @@ RETENTION_DAYS: Final = 90
 QUEUE_TASK: Final = "deliveries.queue"
 """The task that queues a delivery once it is due."""
 
+START_STREAM_TASK: Final = "log_streams.start"
+"""The task that starts the worker of a log stream once entries wait for it."""
+
+MAX_BATCH_WAIT_SECONDS: Final = 30
+"""Longest time for which an entry waits until a log stream sends it in a batch."""
+
 _RESPONSE_FIELDS: Final = ("error", "response_body")
 """The fields of an attempt that may contain text from a third-party server."""
 
@@ -29,27 +35,33 @@ _REDRIVE_DELAY_SECONDS: Final = 300
 """Delay after the planned attempt before a delivery is queued again, because its message must be lost."""
 
 
-class Subscriber(Entity):
+class EventRecipient(Entity):
     """A record that receives events. `events`: exact types, `page.*` or `*`.
 
-    `areas` limits the events to those that the last editor may read; None means no limit. The task `send_task` sends a
-    batch of its deliveries, at least `min_interval_seconds` apart. A subscriber owns its deliveries, which are deleted
-    with it.
+    `areas` limits the events to those that the last editor may read; None means no limit.
     """
 
     gives_access = True
     child_partition = "V#{id}"
+
+    organization_id: str
+    events: list[str]
+    enabled: bool = True
+    areas: list[str] | None = None
+
+
+class Subscriber(EventRecipient):
+    """A recipient with a delivery for each event.
+
+    The task `send_task` sends a batch of its deliveries, at least `min_interval_seconds` apart. A subscriber owns its
+    deliveries, which are deleted with it.
+    """
 
     send_task: ClassVar[str]
     delivery_type: ClassVar[type["Delivery"]]
     min_interval_seconds: ClassVar[int] = 0
     shows_sentences: ClassVar[bool] = False
     """Whether it receives events as sentences, so that those of application events have to be loaded."""
-
-    organization_id: str
-    events: list[str]
-    enabled: bool = True
-    areas: list[str] | None = None
 
     def has_scope_for_event_type(self, event_type: str) -> bool:
         """Return whether the subscriber may receive events of a type."""

@@ -5,7 +5,7 @@ All clients of a process share one session. Their calls are counted, and outages
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -65,7 +65,7 @@ _ITEM_OPERATIONS: Final = ("GetItem", "BatchGetItem", "Query", "UpdateItem", "Tr
 _MODELS: Final = Path(__file__).parents[3] / "aws_models"
 """Where botocore first searches its service models. Only the package has it (`infrastructure.botocore_models`)."""
 
-_TIMEOUTS: Final = {"": (3, 3), "sqs": (2, 1), "s3": (2, 4), "sesv2": (1, 10)}
+_TIMEOUTS: Final = {"": (3, 3), "sqs": (2, 1), "s3": (2, 4), "sesv2": (1, 10), "sts": (1, 3)}
 """Number of attempts, and seconds for each, by service. The entry for "" is the default.
 
 Even a request with a failing call is answered within the gateway's limit of 29 seconds. Mail has one attempt, because a
@@ -104,9 +104,36 @@ def client(service: str) -> Any:
 
 @cache
 def _client(service: str) -> Any:
-    config_values = settings()
     attempts, seconds = _TIMEOUTS.get(service, _TIMEOUTS[""])
-    config = Config(
+    config = _client_config(service, attempts, seconds)
+    new_client = session().client(service, config=config, endpoint_url=settings().aws_endpoint_url)
+    connections = IdleConnections(new_client.close)  # Requests in flight keep theirs.
+    new_client.meta.events.register_first("before-call", lambda **_: connections.close_if_idle())
+    return new_client
+
+
+def create_client_of_other_account(
+    service: str, region_name: str, credentials: Mapping[str, str], seconds: float
+) -> Any:
+    """Return a new client with the credentials of a role in another account, as STS returns them.
+
+    It has one attempt, and `seconds` for it. Its calls are not counted.
+    """
+    with _client_lock:
+        return _session_of_other_accounts().client(
+            service,
+            region_name=region_name,
+            config=_client_config(service, 1, seconds),
+            endpoint_url=settings().aws_endpoint_url,
+            aws_access_key_id=credentials["AccessKeyId"],
+            aws_secret_access_key=credentials["SecretAccessKey"],
+            aws_session_token=credentials["SessionToken"],
+        )
+
+
+def _client_config(service: str, attempts: int, seconds: float) -> Config:
+    config_values = settings()
+    return Config(
         # Retries are bounded and have jitter. If a call still fails, the caller can retry after `Retry-After`.
         retries={"mode": "standard", "total_max_attempts": attempts},
         connect_timeout=1,
@@ -120,10 +147,12 @@ def _client(service: str) -> Any:
         signature_version="s3v4" if service == "s3" else None,
         s3=None if config_values.aws_endpoint_url else {"addressing_style": "virtual"},
     )
-    new_client = session().client(service, config=config, endpoint_url=config_values.aws_endpoint_url)
-    connections = IdleConnections(new_client.close)  # Requests in flight keep theirs.
-    new_client.meta.events.register_first("before-call", lambda **_: connections.close_if_idle())
-    return new_client
+
+
+@cache
+def _session_of_other_accounts() -> Session:
+    """Return the session of clients with the credentials of other accounts. It never uses those of the process."""
+    return Session(botocore_session=BotocoreSession(), aws_access_key_id="none", aws_secret_access_key="none")  # noqa: S106 - never used
 
 
 @cache
@@ -148,6 +177,7 @@ def reset_clients() -> None:
     """Create new clients on next use, because settings or the emulator have changed."""
     _client.cache_clear()
     session.cache_clear()
+    _session_of_other_accounts.cache_clear()
 
 
 def _bypass_botocore_item_parsing(

@@ -136,10 +136,13 @@ def enqueue_deliveries(messages: Sequence[tuple[str, Message]]) -> None:
             raise unavailable("The queue did not accept all messages.")
 
 
-def enqueue_batch(tasks: Sequence[tuple[str, ItemKey]]) -> BatchResult:
-    """Queue up to `MAX_BATCH_SIZE` tasks for records, and return which ones the queue did not accept."""
+def enqueue_batch(tasks: Sequence[tuple[str, ItemKey]], *, delay_seconds: int = 0) -> BatchResult:
+    """Queue up to `MAX_BATCH_SIZE` tasks for records with a delay. Return which ones the queue did not accept."""
+    delay = {"DelaySeconds": delay_seconds} if delay_seconds else {}
     messages = [_to_json_with_request_ids_and_turn(_build_task_message(task, record)) for task, record in tasks]
-    return _send_batch_or_single_messages(settings().jobs_queue_url, [{"MessageBody": body} for body in messages])
+    return _send_batch_or_single_messages(
+        settings().jobs_queue_url, [{"MessageBody": body, **delay} for body in messages]
+    )
 
 
 def notify_ledger_batch(logs: Sequence[str]) -> BatchResult:
@@ -156,7 +159,7 @@ def _build_group_entry(group: str, message: Message) -> dict[str, str]:
     }
 
 
-def _send_batch_or_single_messages(queue_url: str, entries: Sequence[dict[str, str]]) -> BatchResult:
+def _send_batch_or_single_messages(queue_url: str, entries: Sequence[dict[str, Any]]) -> BatchResult:
     """Send messages in one call, or each in its own if one is so invalid that the queue rejects the whole call."""
     try:
         return _send_batch(queue_url, entries)
@@ -175,7 +178,7 @@ def _send_batch_or_single_messages(queue_url: str, entries: Sequence[dict[str, s
     )
 
 
-def _send_batch(queue_url: str, entries: Sequence[dict[str, str]]) -> BatchResult:
+def _send_batch(queue_url: str, entries: Sequence[dict[str, Any]]) -> BatchResult:
     """Send up to `MAX_BATCH_SIZE` messages. Raises Problem `unavailable`."""
     if not entries:
         return BatchResult()
@@ -190,9 +193,10 @@ def _send_batch(queue_url: str, entries: Sequence[dict[str, str]]) -> BatchResul
     )
 
 
-def enqueue_delivery_to_slow_recipient(message: Message) -> None:
-    """Queue a delivery to a slow recipient, where it does not delay others."""
-    _send(settings().deliveries_slow_queue_url, message)
+def enqueue_delivery_to_slow_recipient(message: Message, *, delay_seconds: int = 0) -> None:
+    """Queue a delivery to a slow recipient with a delay, where it does not delay others."""
+    delay = {"DelaySeconds": delay_seconds} if delay_seconds else {}
+    _send(settings().deliveries_slow_queue_url, message, **delay)
 
 
 def _send(queue_url: str, message: Message, **options: Any) -> None:

@@ -20,8 +20,16 @@ from tests.harness.api import ApiResponse
 from tests.harness.callers import Person
 from tests.harness.pending_entries import build_pending_items
 
-DETAIL_FIELDS: Final = frozenset({"request"})
+_DETAIL_FIELDS: Final = frozenset({"request"})
 """Fields that only the response to a GET of a record has, because they are derived from other records."""
+
+_PROGRESS_FIELDS: Final = frozenset({"position", "lagEntries", "lagSeconds", "failingSince", "lastError"})
+"""The fields with the progress of a log stream, which is no part of its record."""
+
+
+def detail_fields(record: Mapping[str, Any]) -> frozenset[str]:
+    """Return the fields of a response that are no part of the record, and of entries."""
+    return _DETAIL_FIELDS | (_PROGRESS_FIELDS if "lagEntries" in record else frozenset())
 
 
 def get_example(operation: Operation, tenant: TenantFixture) -> Example:

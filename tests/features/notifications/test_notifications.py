@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from chalicelib.features.notifications.channels.logic.provider_rules import url_mismatch_reason
 from chalicelib.features.notifications.channels.models import Provider
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
-from chalicelib.features.notifications.models.webhook_urls import mask_path_and_query
-from chalicelib.features.notifications.webhooks.models.standard_webhooks import (
+from chalicelib.features.notifications.models.standard_webhooks import (
     decode_secret,
     generate_secret,
     signed_headers,
 )
+from chalicelib.features.notifications.models.webhook_urls import mask_path_and_query
 from chalicelib.kernel.audit_log.ledger import append_pending_and_return_longest_wait_ms, head_key
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.storage import table

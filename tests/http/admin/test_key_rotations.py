@@ -94,7 +94,7 @@ def test_encrypted_values_stay_readable_during_a_rotation(api, organization, res
             restart(steps[2])
             for count in (6, 0):
                 reencrypt_secrets(None)
-                assert f"Webhooks and channels encrypted again: {count}" in capsys.readouterr().out
+                assert f"Webhooks, log streams and channels encrypted again: {count}" in capsys.readouterr().out
         restart(writer)
         options = {"caller": ada, "json": {"name": "Export"}, "headers": {"Idempotency-Key": f"key-{number}"}}
         answer = api.post(organization.api_keys_path, **options)

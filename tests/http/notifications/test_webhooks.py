@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chalicelib.features.notifications.logic import fan_out
+from chalicelib.features.notifications.models.standard_webhooks import decode_secret
 from chalicelib.features.notifications.webhooks.entities import Webhook
-from chalicelib.features.notifications.webhooks.models.standard_webhooks import decode_secret
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.storage import table
 from tests.harness import memory_aws

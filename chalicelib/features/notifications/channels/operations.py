@@ -17,7 +17,7 @@ from chalicelib.features.notifications.channels.models import ChannelCreate, Cha
 from chalicelib.features.notifications.entities import SubscriberCleanup
 from chalicelib.features.notifications.logic.event_access import (
     check_events_and_get_readable_areas,
-    limit_changed_subscriber_to_caller_areas,
+    limit_changed_recipient_to_caller_areas,
 )
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.notifications.models.schemas import TrialOut
@@ -118,7 +118,7 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
         enabled=body.enabled,
         **_validated_url_and_status_changes(channel, body),
     )
-    return ChannelOut.of(limit_changed_subscriber_to_caller_areas(ctx, changed, channel))
+    return ChannelOut.of(limit_changed_recipient_to_caller_areas(ctx, changed, channel))
 
 
 @routes.delete(

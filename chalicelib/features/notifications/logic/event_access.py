@@ -1,16 +1,16 @@
-"""Limits the events of a subscriber to those that the caller may read."""
+"""Limits the events of a recipient to those that the caller may read."""
 
 from collections.abc import Collection, Sequence
 from typing import TypeVar
 
-from chalicelib.features.notifications.entities import Subscriber
+from chalicelib.features.notifications.entities import EventRecipient
 from chalicelib.features.notifications.logic.declared_events import reject_undeclared_events
 from chalicelib.features.notifications.logic.retry_schedule import reject_unreadable_exact_event_types
 from chalicelib.features.notifications.models.event_areas import is_in_scope_areas
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.permissions.roles import fully_readable_areas_or_none_if_all
 
-S = TypeVar("S", bound=Subscriber)
+S = TypeVar("S", bound=EventRecipient)
 
 
 def check_events_and_get_readable_areas(
@@ -32,12 +32,12 @@ def can_read_events_of(ctx: Context, event_type: str) -> bool:
     return is_in_scope_areas(event_type, fully_readable_areas_or_none_if_all(ctx.api_key_scopes))
 
 
-def limit_changed_subscriber_to_caller_areas(ctx: Context, subscriber: S, previous: S) -> S:
-    """Return a changed subscriber limited to the areas that the caller may read, if it was changed.
+def limit_changed_recipient_to_caller_areas(ctx: Context, recipient: S, previous: S) -> S:
+    """Return a changed recipient limited to the areas that the caller may read, if it was changed.
 
     The change may have pointed it to a server of the caller. Raises as `check_events_and_get_readable_areas` does.
     """
-    if subscriber is previous:
-        return subscriber
-    areas = check_events_and_get_readable_areas(ctx, subscriber.events, previous.events)
-    return ctx.changes.update(subscriber, areas=areas)
+    if recipient is previous:
+        return recipient
+    areas = check_events_and_get_readable_areas(ctx, recipient.events, previous.events)
+    return ctx.changes.update(recipient, areas=areas)

@@ -1,7 +1,10 @@
-"""Fan-out: creates one delivery for each sequenced entry and each matching subscriber, in the order of the log."""
+"""Fan-out: creates one delivery for each sequenced entry and each matching subscriber, in the order of the log.
+
+It also informs the log streams of the entries (`stream_wakeups`).
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pydantic_core import from_json
@@ -11,6 +14,7 @@ from chalicelib.features.audit.log.logic.entry_verification import StoredEntry
 from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
+from chalicelib.features.notifications.logic.stream_wakeups import StreamSet, streams_key
 from chalicelib.features.notifications.logic.subscriptions import SubscriptionSet, subscriptions_key
 from chalicelib.kernel.audit_log.ledger import head_key, sequence_index_or_batch_key
 from chalicelib.kernel.core.clock import now, now_ms, sleep_with_jittered_backoff
@@ -27,8 +31,19 @@ from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 
 _BATCH_SIZE: Final = 50
-_MAX_DELIVERIES: Final = table.MAX_TRANSACT_ITEMS - 2
+_MAX_STREAMS: Final = 20
+"""At least the number of log streams of an organization, and of those that were deleted a moment ago."""
+
+_MAX_DELIVERIES: Final = table.MAX_TRANSACT_ITEMS - 3 - _MAX_STREAMS
 _MAX_ATTEMPTS: Final = 5
+
+
+class StreamsDeleted(Exception):
+    """Log streams were deleted, although the fan-out has not processed the entries of the deletions."""
+
+    def __init__(self, progress_keys: Iterable[ItemKey]) -> None:
+        super().__init__()
+        self.progress_keys = {*progress_keys}
 
 
 class MissingEntry(Exception):
@@ -37,7 +52,7 @@ class MissingEntry(Exception):
 
 @dataclass(frozen=True)
 class FanOutStep:
-    """The contents of one transaction: new deliveries, the consumer's new offset, and the new subscriptions.
+    """The contents of one transaction: new deliveries, the consumer's new offset, and the new recipients.
 
     `request_ids` maps event ids to the ids of the requests that caused them.
     """
@@ -45,7 +60,51 @@ class FanOutStep:
     deliveries: Sequence[Delivery]
     request_ids: Mapping[str, str]
     offset: ConsumerOffset
+    recipients: "Recipients"
+
+
+@dataclass(frozen=True)
+class Recipients:
+    """Who receives the entries of a log: the subscriptions and the log streams as of an entry.
+
+    `deleted_streams`: the keys of the progress of streams that were deleted, although the fan-out has not processed the
+    entries of the deletions yet.
+    """
+
     subscriptions: SubscriptionSet
+    streams: StreamSet
+    deleted_streams: set[ItemKey] = field(default_factory=set, compare=False)
+
+    @classmethod
+    def from_items(cls, log_id: str, items: Mapping[ItemKey, Item], deleted_streams: set[ItemKey]) -> "Recipients":
+        """Return the recipients in the items of a log."""
+        subscriptions = SubscriptionSet.from_item(items.get(subscriptions_key(log_id)))
+        return cls(subscriptions, StreamSet.from_item(items.get(streams_key(log_id))), deleted_streams)
+
+    def with_entry(self, entry: Mapping[str, Any]) -> "Recipients":
+        """Return the recipients after an entry, which may be about one of them."""
+        return replace(self, subscriptions=self.subscriptions.with_entry(entry), streams=self.streams.with_entry(entry))
+
+    def with_notified_streams(self, timestamp: str) -> "Recipients":
+        """Return the recipients with streams whose workers are notified now, unless that is not due."""
+        return replace(self, streams=self.streams.notified(timestamp))
+
+    def planned_delivery_and_update(
+        self, subscriber_id: str, entry: Mapping[str, Any], sequence: int, timestamp: str
+    ) -> tuple[Delivery, "Recipients"]:
+        """Return the delivery of an entry to a subscriber at the next free time, and the updated recipients."""
+        delivery, updated = self.subscriptions.planned_delivery_and_updated_set(
+            subscriber_id, entry, sequence, timestamp
+        )
+        return delivery, replace(self, subscriptions=updated)
+
+    def change_writes(self, log_id: str, previous: "Recipients") -> list[Write]:
+        """Return the writes of the items that differ from those of the previous recipients."""
+        items = [
+            *([self.subscriptions.to_item(log_id)] if self.subscriptions != previous.subscriptions else []),
+            *([self.streams.to_item(log_id)] if self.streams != previous.streams else []),
+        ]
+        return [Write("Put", (item["pk"], item["sk"]), item=item) for item in items]
 
 
 def fan_out(log_id: str, deadline_ms: int) -> None:
@@ -54,21 +113,22 @@ def fan_out(log_id: str, deadline_ms: int) -> None:
     The scheduler continues with the rest. Raises MissingEntry, Problem `unavailable`, and ConcurrentModification if
     other workers keep moving the offset.
     """
-    tries = 0
+    tries, deleted_streams = 0, set[ItemKey]()
     while now_ms() < deadline_ms:
-        items = table.get_all([head_key(log_id), subscriptions_key(log_id)])
+        items = table.get_all([head_key(log_id), subscriptions_key(log_id), streams_key(log_id)])
         head = items.get(head_key(log_id), {})
         offset, size = ConsumerOffset.from_head_item(head), int(head.get("size", 0))
         if offset.sequence == size:
             return
         entries = _load_next_entries_without_gap(log_id, offset, size)
+        recipients = Recipients.from_items(log_id, items, deleted_streams)
         try:
-            _commit_steps_and_queue_deliveries(
-                log_id, offset, size, SubscriptionSet.from_item(items.get(subscriptions_key(log_id))), entries
-            )
+            _commit_steps_and_queue_messages(log_id, offset, size, recipients, entries)
             if offset.sequence + len(entries) == size:
                 return  # An entry appended meanwhile starts the fan-out again.
             tries = 0
+        except StreamsDeleted as deleted:
+            deleted_streams |= deleted.progress_keys
         except TransactionCancelled as cancelled:
             tries += 1
             if tries == _MAX_ATTEMPTS:
@@ -86,48 +146,63 @@ def _load_next_entries_without_gap(log_id: str, offset: ConsumerOffset, log_size
     return entries
 
 
-def _commit_steps_and_queue_deliveries(
-    log_id: str, offset: ConsumerOffset, log_size: int, subscriptions: SubscriptionSet, entries: Iterable[StoredEntry]
+def _commit_steps_and_queue_messages(
+    log_id: str, offset: ConsumerOffset, log_size: int, recipients: Recipients, entries: Iterable[StoredEntry]
 ) -> None:
-    planned, request_ids = list[Delivery](), dict[str, str]()
+    planned, request_ids, initial_streams = list[Delivery](), dict[str, str](), recipients.streams
     try:
-        for step in _iter_transaction_sized_steps(offset, subscriptions, entries):
-            table.write_transaction(
-                [
-                    offset.advance_write(log_id, step.offset, log_size),
-                    *([_put_write(step.subscriptions.to_item(log_id))] if step.subscriptions != subscriptions else []),
-                    *(writes.put_if_absent_write(delivery.item()) for delivery in step.deliveries),
-                ]
-            )
-            offset, subscriptions = step.offset, step.subscriptions
+        for step in _iter_transaction_sized_steps(offset, recipients, entries):
+            _commit_step(log_id, offset, log_size, recipients, step)
+            offset, recipients = step.offset, step.recipients
             planned += step.deliveries
             request_ids |= step.request_ids
     finally:
         with log_and_ignore_aws_errors("deliver"):
             _queue_due_and_delay_later_deliveries(planned, request_ids)
+        if recipients.streams.notified_at != initial_streams.notified_at:
+            with log_and_ignore_aws_errors("start"):
+                recipients.streams.queue_start()
+
+
+def _commit_step(log_id: str, offset: ConsumerOffset, log_size: int, previous: Recipients, step: FanOutStep) -> None:
+    """Commit one transaction. Raises StreamsDeleted, and TransactionCancelled."""
+    recipients = step.recipients
+    wakes = recipients.streams.wake_writes(step.offset.sequence, now(), recipients.deleted_streams)
+    others = [
+        offset.advance_write(log_id, step.offset, log_size),
+        *recipients.change_writes(log_id, previous),
+        *(writes.put_if_absent_write(delivery.item()) for delivery in step.deliveries),
+    ]
+    try:
+        table.write_transaction([*others, *wakes])
+    except TransactionCancelled as cancelled:
+        failed = [position - len(others) for position in cancelled.failed_items]
+        if failed and min(failed) >= 0:
+            raise StreamsDeleted({wakes[each].key for each in failed}) from cancelled
+        raise
 
 
 def _iter_transaction_sized_steps(
-    offset: ConsumerOffset, subscriptions: SubscriptionSet, entries: Iterable[StoredEntry]
+    offset: ConsumerOffset, recipients: Recipients, entries: Iterable[StoredEntry]
 ) -> Iterator[FanOutStep]:
     timestamp, batch, request_ids = now(), list[Delivery](), dict[str, str]()
     for sequence, entry in enumerate(entries, offset.sequence + 1):
         event = _decode_entry_or_empty_if_erased(entry)
-        subscriptions = subscriptions.with_entry(event) if event else subscriptions
-        recipient_ids = subscriptions.recipient_ids(event) if event else []
+        recipients = recipients.with_entry(event) if event else recipients
+        recipient_ids = recipients.subscriptions.recipient_ids(event) if event else []
         if event and (request_id := event["context"]["requestId"]):
             request_ids[event["id"]] = request_id
         for part in range(offset.part, len(recipient_ids)):
-            delivery, subscriptions = subscriptions.planned_delivery_and_updated_set(
+            delivery, recipients = recipients.planned_delivery_and_update(
                 recipient_ids[part], event, sequence, timestamp
             )
             batch.append(delivery)
             if len(batch) == _MAX_DELIVERIES:
                 offset = ConsumerOffset(sequence - 1, part + 1)
-                yield FanOutStep(batch, request_ids, offset, subscriptions)
+                yield FanOutStep(batch, request_ids, offset, recipients)
                 batch = []
         offset = ConsumerOffset(sequence)
-    yield FanOutStep(batch, request_ids, offset, subscriptions)
+    yield FanOutStep(batch, request_ids, offset, recipients.with_notified_streams(timestamp))
 
 
 def _decode_entry_or_empty_if_erased(entry: StoredEntry) -> dict[str, Any]:
@@ -152,7 +227,3 @@ def _queue_due_and_delay_later_deliveries(
             with originating_request_ids_scope(*batches.list_request_ids([delivery], request_ids_by_event)):
                 batches.queue_delivery_at_next_attempt(delivery)
     batches.queue_delivery_batches(ready.items(), request_ids_by_event)
-
-
-def _put_write(item: Item) -> Write:
-    return Write("Put", (item["pk"], item["sk"]), item=item)

@@ -15,6 +15,7 @@ _AREA_BY_PREFIX: Final = {
     "organization.reconciliation": "audit-log",
     "organization.record": "audit-log",
     "organization.webhook": "webhooks",
+    "organization.log_stream": "log-streams",
     "organization.integration_channel": "channels",
     "platform": "platforms",
     "platform.member": "members",

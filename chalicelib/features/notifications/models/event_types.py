@@ -89,6 +89,16 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "organization.invitation.revoked": EventType(
         "An invitation was revoked.", "{actor} revoked the invitation sent to {target}."
     ),
+    "organization.log_stream.created": EventType(
+        "A log stream was created. The event contains no credentials.", "{actor} created the log stream {target}."
+    ),
+    "organization.log_stream.deleted": EventType("A log stream was deleted.", "{actor} deleted the stream {target}."),
+    "organization.log_stream.disabled": EventType(
+        "The service disabled a failing log stream; `disabledReason` has the reason.",
+        "The log stream {target} was disabled, because its destination accepts no entries.",
+    ),
+    "organization.log_stream.tested": EventType("A log stream was tested.", "{actor} tested the stream {target}."),
+    "organization.log_stream.updated": EventType("A log stream was changed.", "{actor} changed the stream {target}."),
     "organization.member.removed": EventType(
         "A member was removed or has left.", "{actor} ended the membership of {target}."
     ),

@@ -1,5 +1,6 @@
 """Validation of webhook URLs: their syntax, and on a deployed stage also scheme, port and host."""
 
+from collections.abc import Collection
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
@@ -24,21 +25,29 @@ _MIN_HIDDEN_CHARACTERS: Final = 12
 """Minimum number of characters that stay hidden. A shorter secret is hidden completely."""
 
 
-def _normalize_target_url(text: str) -> str:
-    """Return a URL with scheme and host in lower case, the host as ASCII. Raises ValueError with the reason."""
+def normalize_url_with_ports(text: str, ports: Collection[int] = ALLOWED_PORTS) -> str:
+    """Return a URL with scheme and host in lower case, the host as ASCII. Raises ValueError with the reason.
+
+    `ports`: the permitted ports outside of the local stage.
+    """
     url = parse_http_url(text)
-    _check_deployed_scheme_and_port(url)
+    _check_deployed_scheme_and_port(url, ports)
     _reject_disallowed_host(url)
     return str(url)
 
 
-def _check_deployed_scheme_and_port(url: HttpUrl) -> None:
+def _normalize_target_url(text: str) -> str:
+    return normalize_url_with_ports(text)
+
+
+def _check_deployed_scheme_and_port(url: HttpUrl, ports: Collection[int]) -> None:
     if settings().stage == "local":
         return
     if url.scheme != "https":
         raise ValueError("must begin with https://")
-    if url.port and int(url.port) not in ALLOWED_PORTS:
-        raise ValueError("must have port 443 or 8443, or none")
+    if url.port and int(url.port) not in ports:
+        *others, last = map(str, ports)
+        raise ValueError(f"must have port {', '.join(others)} or {last}, or none")
 
 
 def _reject_disallowed_host(url: HttpUrl) -> None:

@@ -98,6 +98,11 @@ class Webhook(Subscriber):
         return Circuit(**{each.name: getattr(self, each.name) for each in fields(Circuit)})
 
     @property
+    def secret_context(self) -> str:
+        """Return the context in which the secrets are encrypted."""
+        return secret_context(self.id)
+
+    @property
     def stored_url(self) -> object:
         """Return the URL that receives the events."""
         return self.url
@@ -146,6 +151,11 @@ class Webhook(Subscriber):
     def scheduled_task(self) -> ScheduledTask | None:
         """Return the next probe, or the time to send the backlog."""
         return ScheduledTask(PROBE_TASK, self.probe_at) if self.probe_at else None
+
+
+def secret_context(webhook_id: str) -> str:
+    """Return the context in which the secrets of a webhook are encrypted."""
+    return f"webhook:{webhook_id}"
 
 
 class DisabledNotice(Job):

@@ -6,17 +6,23 @@ from typing import Final
 from pydantic_core import to_json
 
 from chalicelib.features.notifications.entities import SubscriberCleanup
+from chalicelib.features.notifications.logic import signing_secrets
 from chalicelib.features.notifications.logic.event_access import (
     check_events_and_get_readable_areas,
-    limit_changed_subscriber_to_caller_areas,
+    limit_changed_recipient_to_caller_areas,
 )
 from chalicelib.features.notifications.logic.event_payloads import build_event_payload
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
+from chalicelib.features.notifications.models import standard_webhooks
 from chalicelib.features.notifications.models.schemas import TrialOut
-from chalicelib.features.notifications.webhooks.entities import MAX_ACTIVE_SECRETS, PROBE_TASK, Webhook
-from chalicelib.features.notifications.webhooks.logic import host_rate_limit, webhook_secrets
+from chalicelib.features.notifications.webhooks.entities import (
+    MAX_ACTIVE_SECRETS,
+    PROBE_TASK,
+    Webhook,
+    secret_context,
+)
+from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from chalicelib.features.notifications.webhooks.logic.webhook_requests import failure_reason
-from chalicelib.features.notifications.webhooks.models import standard_webhooks
 from chalicelib.features.notifications.webhooks.models.circuit import Circuit
 from chalicelib.features.notifications.webhooks.models.schemas import (
     SecretRotation,
@@ -81,7 +87,7 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
         events=body.events,
         description=body.description,
         enabled=body.enabled,
-        secrets=[webhook_secrets.encrypted_secret_without_expiry(record_fields["id"], secret)],
+        secrets=[signing_secrets.encrypted_secret_without_expiry(secret_context(record_fields["id"]), secret)],
         areas=areas,
     )
     return WebhookOut.of(ctx.changes.event(ctx.changes.create(webhook)), secret=secret)
@@ -126,7 +132,7 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
         circuit = circuit.probing(ctx.now)  # The task then skips the backlog.
     ctx.changes.event(webhook)
     updated = ctx.changes.update(webhook, **fields, **circuit.to_fields())
-    changed = limit_changed_subscriber_to_caller_areas(ctx, updated, webhook)
+    changed = limit_changed_recipient_to_caller_areas(ctx, updated, webhook)
     if changed.probe_at == ctx.now:
         ctx.changes.enqueue_after_commit(PROBE_TASK, changed)
     return WebhookOut.of(changed)
@@ -171,7 +177,7 @@ def test_webhook(ctx: Context, webhook: Webhook) -> TrialOut:
     "actor": {"type", "id"}, "changes": []}`.
     """
     body = _test_message_body(ctx, webhook)
-    headers = webhook_secrets.signed_headers(webhook, new_id(ctx.now), body, ctx.now)
+    headers = signing_secrets.signed_headers(webhook, new_id(ctx.now), body, ctx.now)
     response = ctx.run_once(lambda: _count_against_host_limit_and_send_test_message(webhook, body, headers))
     if response.succeeded and not webhook.circuit.is_closed:  # The backlog can be sent now.
         ctx.changes.update_untracked(webhook, **webhook.circuit.recovering(ctx.now).to_fields())
@@ -220,15 +226,16 @@ def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) 
     `graceHours` 0 the previous one becomes invalid immediately.
     """
     secret, until = standard_webhooks.generate_secret(), after(ctx.now, hours=body.grace_hours)
-    active_secrets = webhook_secrets.active_stored_secrets(webhook, ctx.now) if body.grace_hours else []
+    active_secrets = signing_secrets.active_stored_secrets(webhook, ctx.now) if body.grace_hours else []
     if len(active_secrets) == MAX_ACTIVE_SECRETS:
         detail = f"{MAX_ACTIVE_SECRETS} secrets are active. Wait until one expires, or rotate with graceHours 0."
         raise Problem("limit_exceeded", detail)
     previous_secrets = [
-        webhook_secrets.reencrypt_secret(webhook, item) | {"until": min(item["until"] or until, until)}
+        signing_secrets.reencrypt_secret(webhook, item) | {"until": min(item["until"] or until, until)}
         for item in active_secrets
     ]
     rotated = ctx.changes.update(
-        webhook, secrets=[webhook_secrets.encrypted_secret_without_expiry(webhook.id, secret), *previous_secrets]
+        webhook,
+        secrets=[signing_secrets.encrypted_secret_without_expiry(webhook.secret_context, secret), *previous_secrets],
     )
     return WebhookOut.of(ctx.changes.event(rotated), secret=secret)

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
+from chalicelib.features.notifications.logic import signing_secrets
 from chalicelib.features.notifications.logic.delivery_events import DeliveryEvent
+from chalicelib.features.notifications.models import standard_webhooks
 from chalicelib.features.notifications.models.schemas import DeliveryRequestOut
 from chalicelib.features.notifications.models.webhook_urls import MASK, mask_query_values
 from chalicelib.features.notifications.webhooks.entities import Webhook, WebhookDelivery
-from chalicelib.features.notifications.webhooks.logic import webhook_secrets
-from chalicelib.features.notifications.webhooks.models import standard_webhooks
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import now, timestamp_ms
 from chalicelib.kernel.outbound import webhook_client
@@ -20,7 +20,7 @@ def send_event(webhook: Webhook, event: DeliveryEvent) -> WebhookResponse:
     Raises DecryptionError if a stored secret was altered.
     """
     body, signed_at = event.encode_request_body(), now()
-    headers = webhook_secrets.signed_headers(webhook, event.entry["id"], body, signed_at)
+    headers = signing_secrets.signed_headers(webhook, event.entry["id"], body, signed_at)
     response = webhook_client.post_webhook(webhook.url, body, headers | _request_id_header(event))
     return replace(response, signed_at=signed_at)
 
@@ -34,10 +34,10 @@ def describe_request(
     """
     last_attempt = delivery.attempts[-1] if delivery.attempts else {}
     signed_at = last_attempt.get("signed_at") or last_attempt.get("at")  # Attempts of release 0.9.0 have only `at`.
-    secret_count = len(webhook_secrets.active_stored_secrets(webhook, signed_at or now()))
+    secret_count = len(signing_secrets.active_stored_secrets(webhook, signed_at or now()))
     headers = {
         **webhook_client.connection_headers(webhook.url),
-        "content-type": webhook_secrets.CONTENT_TYPE,
+        "content-type": signing_secrets.CONTENT_TYPE,
         "webhook-id": delivery.event_id,
         **({"webhook-timestamp": str(timestamp_ms(signed_at) // 1000)} if signed_at else {}),
         "webhook-signature": standard_webhooks.join_signatures([MASK] * secret_count),

@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, Field
 
 from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns
+from chalicelib.features.notifications.models.standard_webhooks import decode_secret
 from chalicelib.features.notifications.models.webhook_urls import TargetUrl
-from chalicelib.features.notifications.webhooks.models.standard_webhooks import decode_secret
 from chalicelib.kernel.http.fields import Text, Timestamp
 from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
 

@@ -1,0 +1,104 @@
+"""New and changed log streams: their destinations and credentials, and where they start."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from chalicelib.features.notifications.log_streams.entities import (
+    HEALTHY_FIELDS,
+    LogStream,
+    generate_external_id,
+    secret_context,
+)
+from chalicelib.features.notifications.log_streams.models.destinations import Destination, S3Destination
+from chalicelib.features.notifications.log_streams.models.schemas import LogStreamCreate
+from chalicelib.features.notifications.logic.signing_secrets import encrypted_secret_without_expiry
+from chalicelib.features.notifications.models import standard_webhooks
+from chalicelib.kernel.core.problems import FieldError, ValidationProblem
+from chalicelib.kernel.outbound.customer_buckets import is_role_of_own_account
+
+_MISSING_CREDENTIAL: Final = "This field is required in a new stream."
+_OTHER_TYPE: Final = "The type cannot change. Create another stream, which starts where this one ends."
+_OWN_ACCOUNT: Final = "must be a role of your own AWS account, not of the account of this service"
+
+
+def new_stream_and_secret(
+    record_fields: Mapping[str, Any],
+    organization_id: str,
+    body: LogStreamCreate,
+    areas: list[str] | None,
+    start_sequence: int,
+) -> tuple[LogStream, str | None]:
+    """Return a new stream, and the secret to show if its destination is an HTTPS endpoint. Raises ValidationProblem."""
+    destination: Destination = body.destination
+    _reject_role_of_own_account(destination)
+    if destination.credential_field and destination.credential is None:
+        raise _invalid_field(destination, destination.credential_field, "required", _MISSING_CREDENTIAL)
+    signing_secret = standard_webhooks.generate_secret() if destination.type == "https" else None
+    secret, context = destination.credential or signing_secret, secret_context(record_fields["id"])
+    stream = LogStream(
+        **record_fields,
+        organization_id=organization_id,
+        destination=destination.to_public_fields(),
+        events=body.events,
+        description=body.description,
+        enabled=body.enabled,
+        areas=areas,
+        secrets=[encrypted_secret_without_expiry(context, secret)] if secret else [],
+        external_id=generate_external_id() if destination.type == "s3" else None,
+        start_sequence=start_sequence,
+    )
+    return stream, signing_secret
+
+
+def changed_destination_fields(stream: LogStream, destination: Destination) -> dict[str, Any]:
+    """Return the fields of a stream after a change of its destination. Without a credential, the current one stays.
+
+    Raises ValidationProblem if the type differs.
+    """
+    if destination.type != stream.destination["type"]:
+        raise _invalid_field(destination, "type", "read_only", _OTHER_TYPE)
+    _reject_role_of_own_account(destination)
+    fields: dict[str, Any] = {"destination": destination.to_public_fields()}
+    if destination.credential:
+        fields["secrets"] = [encrypted_secret_without_expiry(stream.secret_context, destination.credential)]
+    return fields
+
+
+def resolve_start_sequence(start_at: str | int, log_size: int) -> int:
+    """Return the sequence of the first entry to send. Raises ValidationProblem if it is beyond the next entry."""
+    if isinstance(start_at, str):
+        return log_size + 1
+    if start_at > log_size + 1:
+        detail = f"must be at most {log_size + 1}: the log has {log_size} entries"
+        raise ValidationProblem([FieldError("/startAt", "out_of_range", detail)])
+    return start_at
+
+
+def restarted_progress_fields(previous: LogStream, stream: LogStream, *, restarts: bool, now: str) -> dict[str, Any]:
+    """Return the fields of the progress to change after a change of the stream. There are none if it only continues.
+
+    A stream that is enabled, restarted or has another destination is tried at once, as if it had never failed.
+    """
+    is_enabled_now = stream.enabled and not previous.enabled
+    has_new_destination = (stream.destination, stream.secrets) != (previous.destination, previous.secrets)
+    if not (restarts or is_enabled_now or has_new_destination):
+        return {}
+    position = {"position": stream.start_sequence - 1} if restarts else {}
+    return {
+        **HEALTHY_FIELDS,
+        **position,
+        "planned_until": None,
+        "max_entries": None,
+        "due_at": now if stream.enabled else None,
+    }
+
+
+def _reject_role_of_own_account(destination: Destination) -> None:
+    """Raise ValidationProblem for a role of the account of the service."""
+    if isinstance(destination, S3Destination) and is_role_of_own_account(destination.role_arn):
+        raise _invalid_field(destination, "role_arn", "malformed", _OWN_ACCOUNT)
+
+
+def _invalid_field(destination: Destination, name: str, code: str, detail: str) -> ValidationProblem:
+    alias = type(destination).model_fields[name].alias or name
+    return ValidationProblem([FieldError(f"/destination/{alias}", code, detail)])

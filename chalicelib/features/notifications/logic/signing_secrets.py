@@ -1,0 +1,63 @@
+"""The secrets of a record that signs or authenticates requests: encryption at rest, and signatures of messages."""
+
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from chalicelib.features.notifications.models import standard_webhooks
+from chalicelib.kernel.core.clock import timestamp_ms
+from chalicelib.kernel.crypto import symmetric
+
+CONTENT_TYPE: Final = "application/json"
+"""The media type of messages to webhooks."""
+
+
+class SecretHolder(Protocol):
+    """A record with encrypted secrets, as `{sealed, until}` items. The current secret comes first.
+
+    `secret_context` names the record. It is the context in which its secrets are encrypted.
+    """
+
+    @property
+    def secrets(self) -> list[dict[str, Any]]:
+        """Return the stored secrets."""
+
+    @property
+    def secret_context(self) -> str:
+        """Return the encryption context."""
+
+
+def encrypted_secret_without_expiry(secret_context: str, secret: str) -> dict[str, Any]:
+    """Return a secret as stored in a record with this context, encrypted and without an end."""
+    return {"sealed": symmetric.encrypt_bytes(secret.encode(), secret_context), "until": None}
+
+
+def active_stored_secrets(holder: SecretHolder, timestamp: str) -> list[dict[str, Any]]:
+    """Return the stored secrets that are valid at a time, with the current one first."""
+    return [item for item in holder.secrets if item["until"] is None or item["until"] > timestamp]
+
+
+def decrypt_active_secrets(holder: SecretHolder, timestamp: str) -> Sequence[str]:
+    """Return the secrets that are valid at a time, with the current one first. Raises DecryptionError."""
+    return [_decrypt_secret(holder, item) for item in active_stored_secrets(holder, timestamp)]
+
+
+def signed_headers(
+    holder: SecretHolder, message_id: str, body: bytes, timestamp: str, content_type: str = CONTENT_TYPE
+) -> dict[str, str]:
+    """Return the headers of a message, with its id and a signature for each valid secret (Standard Webhooks).
+
+    Raises DecryptionError if a stored secret was altered.
+    """
+    keys = map(standard_webhooks.decode_secret, decrypt_active_secrets(holder, timestamp))
+    signed = standard_webhooks.signed_headers(keys, message_id, timestamp_ms(timestamp) // 1000, body)
+    return {"content-type": content_type, **signed}
+
+
+def reencrypt_secret(holder: SecretHolder, stored_secret: dict[str, Any]) -> dict[str, Any]:
+    """Return a stored secret encrypted with the current key. Raises DecryptionError."""
+    secret = _decrypt_secret(holder, stored_secret)
+    return encrypted_secret_without_expiry(holder.secret_context, secret) | {"until": stored_secret["until"]}
+
+
+def _decrypt_secret(holder: SecretHolder, stored_secret: dict[str, Any]) -> str:
+    return symmetric.decrypt_bytes(stored_secret["sealed"], holder.secret_context).decode()

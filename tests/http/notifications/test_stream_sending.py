@@ -1,0 +1,435 @@
+"""Test what log streams send: formats, order, batches, failures, restarts and concurrent workers."""
+
+import json
+import time
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from standardwebhooks import Webhook as StandardWebhook
+
+from chalicelib.entrypoints import workers as entrypoint
+from chalicelib.features.notifications.log_streams.logic import entry_batches, stream_worker
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.outbound import customer_buckets, webhook_client
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
+from chalicelib.kernel.work import queues
+from tests.harness import memory_aws
+from tests.harness.audit_logs import add_entries
+from tests.harness.log_streams import (
+    DATADOG_KEY,
+    SPLUNK_TOKEN,
+    CustomerBucket,
+    DatadogReceiver,
+    SplunkReceiver,
+    create_log_stream,
+    decode_https_batch,
+)
+from tests.harness.organizations import create_api_key
+from tests.harness.receiver import NO_REPLY, ReceivedRequest, Reply
+from tests.harness.webhooks import rename_organization
+
+
+@pytest.fixture
+def new_stream(private_targets_allowed, api, organization):
+    return partial(create_log_stream, api, organization)
+
+
+@pytest.fixture
+def stream(new_stream, receiver):
+    """A stream that has sent the whole log."""
+    return new_stream({"type": "https", "url": receiver.url, "format": "ndjson"}, startAt=1)
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    """The number of entries in a batch, which is 1,000 in production."""
+    assert entry_batches.MAX_BATCH_ENTRIES == 1_000
+    for module in (entry_batches, stream_worker):
+        monkeypatch.setattr(module, "MAX_BATCH_ENTRIES", 10)
+    return 10
+
+
+@pytest.fixture
+def bucket(_aws):
+    """A bucket of a customer."""
+    customer_buckets.forget_all_sessions()
+    bucket = CustomerBucket()
+    yield bucket
+    bucket.remove()
+
+
+@pytest.fixture
+def send(workers, clock):
+    """A function that lets the workers run until nothing waits any more."""
+
+    def send(rounds: int = 3) -> None:
+        for _ in range(rounds):
+            workers.deliver()
+            clock.shift(seconds=31)
+            workers.run_until_idle()
+
+    return send
+
+
+def received_entries(receiver):
+    return [entry for request in receiver.requests for entry in decode_https_batch(request)]
+
+
+def sequences(receiver):
+    return [entry["sequence"] for entry in received_entries(receiver)]
+
+
+def exported_entries(api, organization):
+    """Return the whole log, the oldest entry first."""
+    return api.get_items(f"{organization.path}/audit-log", caller=organization.owner)[::-1]
+
+
+class TestFormats:
+    @pytest.mark.parametrize("batch_format", ["json", "ndjson"])
+    def test_https_batches_are_signed_and_contain_the_entries_of_the_log(
+        self, api, organization, new_stream, receiver, send, batch_format
+    ):
+        destination = {"type": "https", "url": receiver.url, "format": batch_format}
+        stream = new_stream(destination, startAt=1)
+        send()
+        for request in receiver.requests:
+            sent_at = datetime.fromtimestamp(int(request.headers["webhook-timestamp"]), tz=UTC)
+            signature = StandardWebhook(stream.record["secret"]).sign(
+                request.headers["webhook-id"], sent_at, request.body.decode()
+            )
+            assert request.headers["webhook-signature"] == signature
+        assert received_entries(receiver) == exported_entries(api, organization)
+        first, last = sequences(receiver)[0], decode_https_batch(receiver.requests[0])[-1]["sequence"]
+        assert receiver.requests[0].headers["webhook-id"] == f"{stream.id}_{first}_{last}"
+        state = stream.read()
+        assert (state["status"], state["lagEntries"], state["lagSeconds"], state["lastError"]) == ("active", 0, 0, None)
+
+    def test_splunk_receives_events_of_its_event_collector(self, api, organization, new_stream, receiver, send):
+        receiver.default_reply = splunk = SplunkReceiver()
+        destination = {
+            "type": "splunk",
+            "url": receiver.url_at("127.0.0.1", ""),
+            "token": SPLUNK_TOKEN,
+            "index": "audit",
+            "sourcetype": "_json",
+        }
+        stream = new_stream(destination, startAt=1)
+        send()
+        assert [event["event"] for event in splunk.events] == exported_entries(api, organization)
+        assert {(each["source"], each["index"], each["sourcetype"]) for each in splunk.events} == {
+            ("atrium", "audit", "_json")
+        }
+        first = splunk.events[0]
+        assert time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(first["time"])) == first["event"]["occurredAt"][:19]
+        assert stream.send_test()["delivered"]
+        assert splunk.events[-1]["event"]["type"] == "log_stream.test"
+        stream.update(destination={"token": "wrong"})
+        rejected = stream.send_test()
+        assert (rejected["delivered"], rejected["statusCode"]) == (False, 403)
+        receiver.default_reply = Reply(200, body=b"<html>Welcome</html>")
+        assert "Event Collector" in stream.send_test()["error"]
+
+    def test_datadog_receives_logs_with_a_recent_time(
+        self, api, organization, new_stream, receiver, send, clock, monkeypatch
+    ):
+        receiver.default_reply = datadog = DatadogReceiver()
+        post = webhook_client.post_webhook
+
+        def post_to_receiver(url: str, *arguments: Any) -> WebhookResponse:
+            assert url == "https://http-intake.logs.datadoghq.eu/api/v2/logs"
+            return post(receiver.url_at("127.0.0.1", "/api/v2/logs"), *arguments)
+
+        monkeypatch.setattr(webhook_client, "post_webhook", post_to_receiver)
+        clock.shift(hours=20)
+        rename_organization(api, organization, "Looms")
+        stream = new_stream({"type": "datadog", "site": "datadoghq.eu", "apiKey": DATADOG_KEY}, startAt=1)
+        send()
+        entries = exported_entries(api, organization)
+        assert [json.loads(log["message"]) for log in datadog.logs] == entries
+        assert "timestamp" not in datadog.logs[0]
+        assert datadog.logs[-1]["timestamp"] == entries[-1]["occurredAt"]
+        assert {log["ddtags"] for log in datadog.logs} == {f"organization:{organization.id}"}
+        assert stream.send_test()["delivered"]
+
+    def test_s3_receives_compressed_objects_named_by_their_sequences(self, api, organization, new_stream, bucket, send):
+        stream = new_stream(bucket.destination, startAt=1)
+        send()
+        entries = exported_entries(api, organization)
+        name = f"atrium/{organization.id}/{1:012d}-{len(entries):012d}.ndjson.gz"
+        assert bucket.keys() == [name]
+        assert bucket.entries(name) == entries
+        result = stream.send_test()
+        assert (result["delivered"], result["statusCode"], result["error"]) == (True, 200, None)
+        test_name = f"atrium/{organization.id}/test.ndjson.gz"
+        assert [entry["type"] for entry in bucket.entries(test_name)] == ["log_stream.test"]
+        stream.update(destination={"bucket": "bucket-that-does-not-exist"})
+        result = stream.send_test()
+        assert (result["delivered"], result["statusCode"]) == (False, 404)
+        assert result["error"] == "Amazon S3 did not accept the object (NoSuchBucket)."
+
+    def test_a_role_of_the_own_account_is_never_assumed(self, new_stream, monkeypatch, bucket):
+        monkeypatch.setattr(customer_buckets, "is_role_of_own_account", lambda _arn: True)
+        result = new_stream(bucket.destination).send_test()
+        assert result["error"] == "The role belongs to the account of this service."
+
+
+class TestOrder:
+    def test_each_entry_is_sent_once_and_in_order(self, api, organization, stream, receiver, send):
+        for name in ("Looms", "Engines", "Mills"):
+            rename_organization(api, organization, name)
+            send(1)
+        send()
+        assert sequences(receiver) == [*range(1, len(exported_entries(api, organization)) + 1)]
+
+    def test_an_entry_waits_30_seconds_for_others(self, api, organization, stream, receiver, send, workers, clock):
+        send()
+        receiver.requests.clear()
+        rename_organization(api, organization, "Looms")
+        workers.deliver()
+        clock.shift(seconds=20)
+        rename_organization(api, organization, "Engines")
+        workers.deliver()
+        assert receiver.requests == []
+        clock.shift(seconds=11)
+        workers.run_until_idle()
+        assert [len(decode_https_batch(request)) for request in receiver.requests] == [2]
+
+    def test_the_sweep_starts_a_stream_whose_message_was_lost(
+        self, api, organization, stream, receiver, send, workers, clock
+    ):
+        send()
+        receiver.requests.clear()
+        rename_organization(api, organization, "Looms")
+        workers.deliver()
+        memory_aws.discard_queued_messages()
+        clock.shift(seconds=31)
+        workers.run_until_idle()
+        assert len(receiver.requests) == 1
+
+    def test_a_stream_that_is_up_to_date_is_not_scheduled(self, stream, send):
+        send(6)
+        assert stream.progress.due_at is None
+
+    def test_batches_have_a_limited_number_of_entries(
+        self, api, organization, new_stream, receiver, send, workers, small_batches
+    ):
+        workers.deliver()
+        add_entries(api, workers, organization, 25)
+        new_stream({"type": "https", "url": receiver.url}, startAt=1)
+        send()
+        lengths = [len(decode_https_batch(request)) for request in receiver.requests]
+        assert lengths[:2] == [small_batches, small_batches]
+        assert sequences(receiver) == [*range(1, sum(lengths) + 1)]
+
+    def test_batches_have_at_most_one_megabyte(self, api, organization, stream, receiver, send, monkeypatch):
+        monkeypatch.setattr(entry_batches, "MAX_BATCH_BYTES", 3_000)
+        for number in range(12):
+            rename_organization(api, organization, f"Looms {number}")
+        send()
+        assert len(receiver.requests) > 3
+        assert all(len(request.body) <= 3_000 for request in receiver.requests)
+        assert sequences(receiver) == [*range(1, len(exported_entries(api, organization)) + 1)]
+
+    def test_other_events_are_skipped(self, api, organization, new_stream, receiver, send):
+        stream = new_stream({"type": "https", "url": receiver.url}, events=["organization.updated"])
+        send()
+        assert receiver.requests == []
+        assert stream.read()["lagEntries"] == 0
+        rename_organization(api, organization, "Looms")
+        send()
+        assert [entry["type"] for entry in received_entries(receiver)] == ["organization.updated"]
+
+    def test_a_stream_of_an_api_key_sends_only_what_the_key_may_read(
+        self, api, organization, new_stream, receiver, send
+    ):
+        key = create_api_key(api, organization, "log-streams:write", "members:read")
+        new_stream({"type": "https", "url": receiver.url}, caller=key, startAt=1)
+        rename_organization(api, organization, "Looms")
+        send()
+        types = {entry["type"] for entry in received_entries(receiver)}
+        assert types == {"organization.log_stream.created", "organization.invitation.accepted"}
+
+    def test_an_erased_entry_is_sent_as_erased(self, api, organization, stream, receiver, send, workers, mary):
+        del stream
+        api.patch(organization.path, caller=organization.owner, json={"supportEmail": mary.email}).expect(200)
+        workers.deliver()
+        api.post(f"{organization.path}/erasures", caller=organization.owner, json={"email": mary.email}).expect(202)
+        workers.run_until_idle()
+        receiver.requests.clear()
+        create_log_stream(
+            api, organization, {"type": "https", "url": receiver.url_at("127.0.0.1", "/second")}, startAt=1
+        )
+        send()
+        second = [request for request in receiver.requests if request.path == "/second"]
+        entries = [entry for request in second for entry in decode_https_batch(request)]
+        assert [entry["sequence"] for entry in entries] == [*range(1, len(entries) + 1)]
+        erased = [entry for entry in entries if entry.get("erased")]
+        assert erased
+        assert all(entry["data"] is None and entry["integrity"]["erasureSignature"] for entry in erased)
+        assert mary.email not in str(entries)
+
+
+class TestFailures:
+    def test_the_same_batch_is_repeated_until_it_is_accepted(
+        self, api, organization, stream, receiver, send, workers, clock
+    ):
+        receiver.default_reply = Reply(status=503, headers={"Retry-After": "1"})
+        send(1)
+        rename_organization(api, organization, "Looms")
+        workers.deliver()
+        state = stream.read()
+        assert state["status"] == "failing"
+        assert state["failingSince"]
+        assert (state["position"], state["lagEntries"] > 0) == (0, True)
+        assert state["lastError"] == {
+            **state["lastError"],
+            "statusCode": 503,
+            "message": "It answered 503 instead of 2xx.",
+        }
+        receiver.default_reply = Reply()
+        clock.shift(hours=1)
+        workers.run_until_idle()
+        accepted = receiver.requests[-1]
+        assert accepted.body == receiver.requests[0].body
+        assert accepted.headers["webhook-id"] == receiver.requests[0].headers["webhook-id"]
+        send()
+        assert (stream.read()["status"], stream.read()["lagEntries"]) == ("active", 0)
+        assert stream.read()["lastError"]["statusCode"] == 503
+
+    def test_pauses_grow_to_half_an_hour(self, stream, receiver, workers, clock):
+        receiver.default_reply = Reply(status=500)
+        workers.deliver()
+        for expected in (5, 30, 60, 300, 900, 1_800, 1_800):
+            due_at = stream.progress.due_at
+            assert due_at is not None
+            earliest, latest = (after(now(), seconds=expected * factor) for factor in (0.75, 1.25))
+            assert earliest <= due_at <= latest
+            clock.shift(seconds=expected * 1.3)
+            workers.run_until_idle()
+
+    def test_it_is_disabled_after_five_days(self, api, organization, stream, receiver, workers, clock):
+        receiver.default_reply = Reply(status=500)
+        workers.deliver()
+        for _ in range(6):
+            clock.shift(days=1)
+            workers.run_until_idle()
+        state = stream.read()
+        assert (state["status"], state["enabled"]) == ("disabled", False)
+        assert state["disabledReason"] == "Every attempt has failed for 5 days."
+        assert stream.progress.due_at is None
+        workers.run_until_idle()
+        newest = api.get_items(f"{organization.path}/audit-log", caller=organization.owner)[0]
+        assert newest["type"] == "organization.log_stream.disabled"
+        receiver.default_reply = Reply()
+        receiver.requests.clear()
+        assert stream.update(enabled=True)["disabledReason"] is None
+        workers.run_until_idle()
+        assert sequences(receiver)[0] == 1
+
+    def test_a_time_out_is_a_failure(self, stream, receiver, workers, monkeypatch):
+        monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 0.2)
+        receiver.default_reply = NO_REPLY
+        workers.deliver()
+        error = stream.read()["lastError"]
+        assert (error["statusCode"], error["message"]) == (None, "The server did not respond within 0.2 s.")
+
+    def test_batches_that_are_too_large_are_split(self, api, organization, stream, receiver, send):
+        receiver.default_reply = lambda request: Reply(status=413 if len(request.body) > 2_500 else 200)
+        for number in range(10):
+            rename_organization(api, organization, f"Looms {number}")
+        send()
+        receiver.requests[:] = [request for request in receiver.requests if len(request.body) <= 2_500]
+        assert sequences(receiver) == [*range(1, len(exported_entries(api, organization)) + 1)]
+
+    def test_a_successful_test_ends_the_pause(self, stream, receiver, workers):
+        receiver.default_reply = Reply(status=500)
+        for _ in range(4):
+            workers.deliver()
+        receiver.default_reply = Reply()
+        receiver.requests.clear()
+        assert stream.send_test()["delivered"]
+        workers.deliver()
+        assert stream.read()["status"] == "active"
+        assert len(receiver.requests) == 2
+
+    def test_private_addresses_are_refused(self, api, organization, receiver, configure, workers):
+        configure(webhook_allow_private="1")
+        stream = create_log_stream(api, organization, {"type": "https", "url": receiver.url}, startAt=1)
+        configure(webhook_allow_private="0")
+        workers.deliver()
+        assert receiver.requests == []
+        assert stream.read()["lastError"]["message"] == "The host has no public address."
+
+
+class TestChanges:
+    def test_a_paused_stream_continues_where_it_stopped(self, api, organization, stream, receiver, send):
+        send()
+        receiver.requests.clear()
+        stream.update(enabled=False)
+        rename_organization(api, organization, "Looms")
+        send()
+        assert receiver.requests == []
+        waiting = stream.read()["lagEntries"]
+        assert waiting == 2
+        stream.update(enabled=True)
+        send()
+        assert len(sequences(receiver)) == 3
+        assert sequences(receiver)[-1] == len(exported_entries(api, organization))
+
+    def test_a_restart_sends_entries_again(self, stream, receiver, send):
+        send()
+        receiver.requests.clear()
+        stream.update(startAt=2)
+        send()
+        assert sequences(receiver)[:2] == [2, 3]
+
+    def test_a_restart_while_a_batch_is_sent_wins(self, api, organization, stream, receiver, send):
+        def restart_once(_request: ReceivedRequest) -> Reply:
+            receiver.default_reply = Reply()
+            stream.update(startAt=3)
+            return Reply()
+
+        receiver.default_reply = restart_once
+        send()
+        assert sequences(receiver)[0] == 1
+        restarted = [entry["sequence"] for request in receiver.requests[1:] for entry in decode_https_batch(request)]
+        assert restarted == [*range(3, len(exported_entries(api, organization)) + 1)]
+
+    def test_a_second_worker_stops(self, stream, receiver, workers, send):
+        def start_second_worker(_request: ReceivedRequest) -> Reply:
+            queues.enqueue_delivery_to_slow_recipient(stream_worker.build_message(stream.progress))
+            workers.deliver()
+            return Reply()
+
+        receiver.default_reply = start_second_worker
+        workers.deliver()
+        assert len(receiver.requests) == 1
+        assert stream.progress.position == sequences(receiver)[-1]
+
+    def test_a_worker_that_died_is_replaced_and_only_its_last_batch_is_repeated(
+        self, api, organization, stream, receiver, workers, clock, send
+    ):
+        with patch.object(stream_worker, "_store_success", side_effect=SystemExit), pytest.raises(SystemExit):
+            workers.deliver()
+        memory_aws.discard_queued_messages()
+        rename_organization(api, organization, "Looms")
+        clock.shift(seconds=stream_worker.LEASE_SECONDS + 1)
+        workers.run_until_idle()
+        assert receiver.requests[1].body == receiver.requests[0].body
+        send()
+        first = len(decode_https_batch(receiver.requests[0]))
+        assert sequences(receiver) == [*range(1, first + 1), *range(1, len(exported_entries(api, organization)) + 1)]
+
+    @pytest.mark.usefixtures("small_batches")
+    def test_a_long_backlog_takes_several_messages(self, api, organization, new_stream, receiver, workers, monkeypatch):
+        workers.deliver()
+        add_entries(api, workers, organization, 35)
+        new_stream({"type": "https", "url": receiver.url}, startAt=1)
+        workers.deliver()
+        monkeypatch.setattr(entrypoint, "_MAX_BATCH_MS", -1)
+        workers.run_until_idle()
+        assert len(receiver.requests) > 3
+        assert sequences(receiver) == [*range(1, len(sequences(receiver)) + 1)]
