@@ -37,8 +37,9 @@ def build_response(ctx: Context, result: Any) -> Response:
     secret = result.no_store or any(getattr(result, name) for name in result.secret_fields)
     if secret:
         headers["Cache-Control"] = "no-store"
-    if identity := result.record_identity:
-        headers["ETag"] = conditions.record_etag(*identity, body)
+    if result.record_identity:
+        record_id, version = result.record_identity
+        headers["ETag"] = conditions.record_etag(record_id, version, body)
     elif result.content_etag:
         headers["ETag"] = conditions.digest_etag(body)
     headers |= _location_header(ctx, status, result.id_field and str(getattr(result, result.id_field, "")))

@@ -20,7 +20,7 @@ _SCHEMA_EXAMPLE: Final = {
 }
 
 
-def _present_if_set(description: str, example: Any, **options: Any) -> Any:
+def _present_if_set(description: str, *, example: Any = None, **options: Any) -> Any:
     """Return a field that is absent in the response if it is None. `options`: further arguments of the field."""
     return Field(None, description=description, exclude_if=lambda value: value is None, examples=[example], **options)
 
@@ -45,7 +45,7 @@ class EventTypePut(Input):
         examples=[_SCHEMA_EXAMPLE],
     )
     deprecated: bool = Field(
-        False, description="Whether programs should stop writing such events. They are still accepted."
+        default=False, description="Whether programs should stop writing such events. They are still accepted."
     )
 
 
@@ -76,13 +76,15 @@ class EventTypeOut(Output):
 
     type: str = Field(examples=["organization.updated"])
     description: str = Field(description="When the event occurs.", examples=["The organization was changed."])
-    sentence: str | None = _present_if_set("The text of chat messages, with placeholders.", "{actor} paid {target}.")
-    deprecated: bool | None = _present_if_set("Whether programs should stop writing such events.", False)
+    sentence: str | None = _present_if_set(
+        "The text of chat messages, with placeholders.", example="{actor} paid {target}."
+    )
+    deprecated: bool | None = _present_if_set("Whether programs should stop writing such events.", example=False)
     version: int | None = _present_if_set(
-        "The version of the schema that is shown.", 1, validation_alias="latest_version"
+        "The version of the schema that is shown.", example=1, validation_alias="latest_version"
     )
     versions: list[SchemaVersionOut] | None = _present_if_set(
-        "All versions of the schema, the first one first. Events can name any of them.", None
+        "All versions of the schema, the first one first. Events can name any of them."
     )
     data_schema: dict[str, Any] = Field(
         serialization_alias="schema",
@@ -93,8 +95,8 @@ class EventTypeOut(Output):
         description="An example of the event's `data`. Null if the schema has none.",
         examples=[{"name": "Analytical Engines"}],
     )
-    created_at: Timestamp | None = _present_if_set("When an operator declared the type.", None)
-    updated_at: Timestamp | None = _present_if_set("When an operator changed the type.", None)
+    created_at: Timestamp | None = _present_if_set("When an operator declared the type.")
+    updated_at: Timestamp | None = _present_if_set("When an operator changed the type.")
     _record_identity: tuple[str, int] | None = PrivateAttr(None)
 
     @classmethod
@@ -102,7 +104,7 @@ class EventTypeOut(Output):
         """Return the response for the record of a type."""
         output = super().of(record, **overrides)
         if isinstance(record, Entity):
-            output._record_identity = record.id, record.version
+            output._record_identity = record.id, record.version  # noqa: SLF001 - an object of this class
         return output
 
     @property

@@ -19,7 +19,7 @@ def put_event_type(ctx: Context, name: str, declared: EventType | None, body: Ev
     Raises ValidationProblem if the type is reserved, or the sentence or the schema is not valid, and Problem
     `limit_exceeded` if the schema changes and has the most versions already.
     """
-    fields = {"description": body.description, "sentence": body.sentence, "deprecated": body.deprecated}
+    fields: dict[str, Any] = {"description": body.description, "sentence": body.sentence, "deprecated": body.deprecated}
     has_new_schema = declared is None or not json_equal(declared.data_schema, body.data_schema)
     _reject_invalid_declaration(name, body, has_new_schema=has_new_schema)
     if declared and not has_new_schema:
