@@ -58,7 +58,9 @@ def list_event_types(ctx: Context, query: ListQuery) -> ListPage[EventTypeOut]:
     if not isinstance(ctx.principal_or_anonymous, Anonymous):
         declared, is_complete = list_declared_types(last_name, query.limit)
         last_read = declared[-1].type if declared else last_name
-        items = remaining | {each.type: EventTypeOut.of(each).model_dump_json(by_alias=True).encode() for each in declared}
+        items = remaining | {
+            each.type: EventTypeOut.of(each).model_dump_json(by_alias=True).encode() for each in declared
+        }
         remaining = {name: items[name] for name in sorted(items) if is_complete or name <= last_read}
     page_names = list(remaining)[: query.limit]
     is_last_page = is_complete and len(page_names) == len(remaining)
