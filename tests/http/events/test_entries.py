@@ -55,7 +55,7 @@ def list_events(api, organization, ada):
     """A function that lists the events that match some filters."""
 
     def list_events(**query: Any) -> list[Any]:
-        return api.get_items(f"{organization.path}/events", **{"caller": ada, "query": query})
+        return api.get_items(f"{organization.path}/events", caller=ada, query=query)
 
     return list_events
 
