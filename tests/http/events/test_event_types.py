@@ -47,6 +47,7 @@ class TestDeclaring:
         at = record["createdAt"]
         assert record == {
             **BODY,
+            "id": record["id"],
             "type": "invoice.approved",
             "deprecated": False,
             "version": 1,

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, PrivateAttr, StringConstraints
 
-from chalicelib.kernel.http.fields import JsonObject, Name, Text, Timestamp
+from chalicelib.kernel.http.fields import JsonObject, Name, Text, Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, Output, Query
 from chalicelib.kernel.storage.entity import Entity
 
@@ -74,6 +74,7 @@ class EventTypeOut(Output):
     id_field = ""
     content_etag = True
 
+    id: Uuid | None = _present_if_set("The id of the type in the log.")
     type: str = Field(examples=["organization.updated"])
     description: str = Field(description="When the event occurs.", examples=["The organization was changed."])
     sentence: str | None = _present_if_set(
