@@ -26,9 +26,9 @@ def _present_if_set(description: str, *, example: Any = None, **options: Any) ->
 
 
 class EventTypePut(Input):
-    """An event type of your own application, for the whole deployment.
+    """The definition of something that happens in your own application, such as the approval of an invoice.
 
-    It replaces all fields of the type. Only a change of the schema makes a new version.
+    It replaces all fields, also those that it omits. Only a change of the schema makes a new version.
     """
 
     description: Annotated[Text, StringConstraints(min_length=1, max_length=_MAX_DESCRIPTION_CHARACTERS)] = Field(
@@ -58,7 +58,10 @@ class EventTypeQuery(Query):
 
 
 class SchemaVersionOut(Output):
-    """A version of the schema of an event type."""
+    """The number of a schema that an operator declared, and when.
+
+    Events that name the number are validated with this schema. It never changes.
+    """
 
     version: int = Field(ge=1, examples=[1])
     created_at: Timestamp
