@@ -1,5 +1,6 @@
 """Event types of the application: declaring them, their versions, and who sees them."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -23,7 +24,7 @@ BODY: Final[dict[str, Any]] = {
 
 
 @pytest.fixture
-def put(api: ApiClient, operator: Person):
+def put(api: ApiClient, operator: Person) -> Callable[..., ApiResponse]:
     """A function that declares an event type with some fields."""
 
     def put(name: str = "invoice.approved", /, **fields: Any) -> ApiResponse:
@@ -163,7 +164,7 @@ class TestRules:
 
 class TestVisibility:
     @pytest.fixture(autouse=True)
-    def _declared(self, put) -> None:
+    def _declared(self, put: Callable[..., ApiResponse]) -> None:
         for name in ("invoice.approved", "zebra.seen", "a.a"):
             put(name)
 
