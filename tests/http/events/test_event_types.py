@@ -113,7 +113,8 @@ class TestDeclaring:
             if each["target"]["name"] == "invoice.approved"
         ]
         assert [each["type"] for each in entries] == ["system.event_type.updated", "system.event_type.created"]
-        assert {"field": "version", "from": 1, "to": 2} in entries[0]["changes"]
+        assert [each["field"] for each in entries[0]["changes"]] == ["versions", "schema"]
+        assert [each["data"]["version"] for each in entries] == [2, 1]
         assert (entries[0]["actor"]["type"], entries[1]["data"]["schema"]) == ("operator", SCHEMA)
 
 
