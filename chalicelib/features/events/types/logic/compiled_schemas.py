@@ -56,11 +56,8 @@ def to_fast_schema(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     result = {keyword: _convert_value(keyword, value) for keyword, value in schema.items()}
-    conditions = []
-    options = [result.pop("const")] if "const" in result else []
-    for choice in (options, result.pop("enum", [])):
-        if choice:
-            conditions.append({"anyOf": _split_options(choice)})
+    choices = ([result.pop("const")] if "const" in result else [], result.pop("enum", []))
+    conditions: list[Any] = [{"anyOf": _split_options(options)} for options in choices if options]
     if result.pop("uniqueItems", False):
         types = {"type": schema["items"]["type"]}
         conditions.append({"if": {"items": types}, "then": {"uniqueItems": True}, "else": False})

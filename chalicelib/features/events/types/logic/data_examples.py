@@ -18,6 +18,7 @@ MAX_EXAMPLE_VALUES: Final = 500
 """Values in a generated example, without those that `examples`, `default`, `const` and `enum` name."""
 
 _MAX_REPETITIONS: Final = 100
+_MERGED: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 _PREFERRED_CHARACTERS: Final = "aA1-_. "
 _FORMATS: Final = {
     "date": "2026-01-31",

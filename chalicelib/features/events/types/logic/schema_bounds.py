@@ -187,9 +187,7 @@ def _find_size_errors(root: Mapping[str, Any]) -> Iterator[SchemaError]:
     measured: dict[str, tuple[int, int]] = {}
     count, depth = _measure(root, root, measured)
     if count > MAX_SUBSCHEMAS:
-        detail = (
-            f"must have {MAX_SUBSCHEMAS} or fewer subschemas, counted once for each `$ref` to them; this has {count}"
-        )
+        detail = f"must have {MAX_SUBSCHEMAS} or fewer subschemas, counted for each `$ref`; this has {count}"
         yield SchemaError("", "too_many", detail)
     elif depth > MAX_APPLICATION_DEPTH:
         detail = f"must have {MAX_APPLICATION_DEPTH} or fewer levels of subschemas, with references; this has {depth}"
