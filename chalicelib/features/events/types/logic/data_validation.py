@@ -24,7 +24,7 @@ class _CompiledSchemas:
         """Return a compiled schema. It is compiled if this process does not have it."""
         compiled = self._schemas.pop(cache_key, None) or SchemaParts(schema)
         self._schemas[cache_key] = compiled
-        if len(self._schemas) > MAX_COMPILED_SCHEMAS:
+        while len(self._schemas) > MAX_COMPILED_SCHEMAS:
             del self._schemas[next(iter(self._schemas))]
         return compiled
 

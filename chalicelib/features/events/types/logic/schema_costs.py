@@ -63,11 +63,14 @@ _NANOSECONDS: Final = {
 }
 """Time of a keyword for each value, without that of its subschemas."""
 
+_NANOSECONDS_PER_BYTE: Final = 16
+"""Time to read the data, whatever the schema is."""
+
 _VISIT: Final = 5
 _PATTERN: Final = 60
 _PATTERN_BYTE: Final = 3
 _ENUM: Final = 25
-_OPTION: Final = 18
+_OPTION: Final = 50
 _WHOLE_NUMBER: Final = 22
 _MEMBER: Final = 30
 _MEMBER_NAME: Final = 15
@@ -79,8 +82,8 @@ _MAX_COMPARED_PAIRS: Final = 15 * 14 // 2
 _FRACTION: Final = 7_000, 600.0
 """Comparing a number with a fraction converts both to ratios of large integers. The second value is for each byte."""
 
-_MULTIPLE_OF_FRACTION: Final = 12_000, 1_150.0
-_MULTIPLE_OF_INTEGER: Final = 1_200, 70.0
+_MULTIPLE_OF_FRACTION: Final = 12_500, 1_200.0
+_MULTIPLE_OF_INTEGER: Final = 1_300, 95.0
 
 
 @dataclass
@@ -130,6 +133,7 @@ def estimate_cost(root: Mapping[str, Any]) -> Cost:
     Building the automata of its patterns is included.
     """
     cost = estimate_part_cost(root, root.get("$defs", {}), DATA_BYTES)
+    cost.per_byte += _NANOSECONDS_PER_BYTE
     cost.per_value += NANOSECONDS_PER_STATE * count_states_of_patterns(root)
     return cost
 
@@ -187,7 +191,7 @@ class _Estimate:
             cost.include(self.cost_of(target, size, min_bytes), "/$ref")
 
     def _add_elements(self, cost: Cost, schema: Mapping[str, Any], size: float) -> None:
-        if "uniqueItems" in schema:
+        if schema.get("uniqueItems"):
             _add_unique_items(cost, schema)
         most = min(schema.get("maxItems", DATA_BYTES), DATA_BYTES)
         if "prefixItems" in schema:
