@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from chalicelib.features.events.types.logic.schema_keywords import (
@@ -36,9 +35,10 @@ def compile_schema(schema: Any) -> "Draft202012Validator":
     """
     engine = _engine()
     options = engine.RegexOptions(size_limit=_MAX_PATTERN_BYTES, dfa_size_limit=_MAX_PATTERN_CACHE_BYTES)
-    return engine.Draft202012Validator(
+    validator: Draft202012Validator = engine.Draft202012Validator(
         to_fast_schema(schema), pattern_options=options, validate_formats=False, offline=True
     )
+    return validator
 
 
 def is_valid_schema(schema: Mapping[str, Any]) -> bool:
@@ -56,11 +56,8 @@ def to_fast_schema(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     result = {keyword: _convert_value(keyword, value) for keyword, value in schema.items()}
-    conditions = []
-    options = [result.pop("const")] if "const" in result else []
-    for choice in (options, result.pop("enum", [])):
-        if choice:
-            conditions.append({"anyOf": _split_options(choice)})
+    choices = ([result.pop("const")] if "const" in result else [], result.pop("enum", []))
+    conditions: list[Any] = [{"anyOf": _split_options(options)} for options in choices if options]
     if result.pop("uniqueItems", False):
         types = {"type": schema["items"]["type"]}
         conditions.append({"if": {"items": types}, "then": {"uniqueItems": True}, "else": False})
@@ -81,9 +78,9 @@ def _convert_value(keyword: str, value: Any) -> Any:
 
 def _split_options(options: list[Any]) -> list[dict[str, Any]]:
     """Return one schema for the texts, one for the other values without numbers, and one for each range of numbers."""
-    numbers = sorted({int(each) for each in options if isinstance(each, int | float) and not isinstance(each, bool)})
-    starts = [number for previous, number in pairwise([None, *numbers]) if previous is None or number > previous + 1]
-    ends = [number for number, following in pairwise([*numbers, None]) if following is None or following > number + 1]
+    numbers = {int(each) for each in options if isinstance(each, int | float) and not isinstance(each, bool)}
+    starts = sorted(number for number in numbers if number - 1 not in numbers)
+    ends = sorted(number for number in numbers if number + 1 not in numbers)
     texts = [each for each in options if isinstance(each, str)]
     others = [each for each in options if each is None or isinstance(each, bool)]
     return [

@@ -18,6 +18,7 @@ MAX_EXAMPLE_VALUES: Final = 500
 """Values in a generated example, without those that `examples`, `default`, `const` and `enum` name."""
 
 _MAX_REPETITIONS: Final = 100
+_MERGED: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 _PREFERRED_CHARACTERS: Final = "aA1-_. "
 _FORMATS: Final = {
     "date": "2026-01-31",
@@ -161,7 +162,7 @@ def _generate_number(schema: Mapping[str, Any], type_name: str) -> int | float:
     number = -(-low // step) * step
     if number == schema.get("exclusiveMinimum") or number < low:
         number += step
-    if number > high and type_name == "number":
+    if (number > high or number == schema.get("exclusiveMaximum")) and type_name == "number":
         number = (low + high) / 2
     return int(number) if number == int(number) else number
 
@@ -190,11 +191,11 @@ def _match(expression: Expression, least: int = 0) -> str:
         wanted = max(expression.least, -(-least // max(len(part), 1)))
         count = wanted if expression.most is None else min(wanted, expression.most)
         return part * min(count, _MAX_REPETITIONS) if part else ""
-    texts = [_match(part) for part in expression.parts]
-    for position, part in enumerate(expression.parts):
+    texts = [_match(each) for each in expression.parts]
+    for position, each in enumerate(expression.parts):
         missing = least - sum(map(len, texts))
         if missing > 0:
-            texts[position] = _match(part, missing + len(texts[position]))
+            texts[position] = _match(each, missing + len(texts[position]))
     return "".join(texts)
 
 

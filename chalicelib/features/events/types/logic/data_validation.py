@@ -1,31 +1,30 @@
 """Validates the data of events with the schemas of their types, in a time that the schema's limits bound."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from chalicelib.features.events.types.logic.compiled_schemas import compile_schema
 from chalicelib.features.events.types.logic.data_errors import DataError, locate_errors
 from chalicelib.features.events.types.logic.schema_keywords import PERSONAL_DATA, iter_subschemas
-
-if TYPE_CHECKING:
-    from jsonschema_rs import Draft202012Validator
+from chalicelib.features.events.types.logic.schema_parts import SchemaParts
 
 CacheKey = tuple[str, int, str]
 """Type, version and digest of a schema."""
 
-_MAX_COMPILED_SCHEMAS: Final = 64
+MAX_COMPILED_SCHEMAS: Final = 64
+"""Compiled schemas in the memory of a process."""
 
 
 class _CompiledSchemas:
     """The schemas that this process has compiled, the last used ones."""
 
     def __init__(self) -> None:
-        self._schemas: dict[CacheKey, Draft202012Validator] = {}
+        self._schemas: dict[CacheKey, SchemaParts] = {}
 
-    def get(self, cache_key: CacheKey, schema: Mapping[str, Any]) -> "Draft202012Validator":
-        compiled = self._schemas.pop(cache_key, None) or compile_schema(schema)
+    def get(self, cache_key: CacheKey, schema: Mapping[str, Any]) -> SchemaParts:
+        """Return a compiled schema. It is compiled if this process does not have it."""
+        compiled = self._schemas.pop(cache_key, None) or SchemaParts(schema)
         self._schemas[cache_key] = compiled
-        if len(self._schemas) > _MAX_COMPILED_SCHEMAS:
+        while len(self._schemas) > MAX_COMPILED_SCHEMAS:
             del self._schemas[next(iter(self._schemas))]
         return compiled
 
@@ -38,9 +37,8 @@ def list_data_errors(cache_key: CacheKey, schema: Mapping[str, Any], data: Mappi
 
     `schema`: an accepted schema. `data`: a JSON object of at most 64 KiB, as a request contains it.
     """
-    if _compiled_schemas.get(cache_key, schema).is_valid(data):
-        return []
-    return locate_errors(schema, data)
+    compiled = _compiled_schemas.get(cache_key, schema)
+    return [] if compiled.validator.is_valid(data) else locate_errors(compiled, data)
 
 
 def list_personal_data(
@@ -52,7 +50,7 @@ def list_personal_data(
     """
     if not _has_personal_data(schema):
         return []
-    annotations = _compiled_schemas.get(cache_key, schema).evaluate(data).annotations()
+    annotations = _compiled_schemas.get(cache_key, schema).validator.evaluate(data).annotations()
     pointers = {
         each["instanceLocation"]: None
         for each in annotations

@@ -20,7 +20,7 @@ _NAMES_OF_TYPES: Final = {
 }
 _MESSAGES: Final = {
     "anyOf": ("malformed", "must match one of the alternatives of the schema"),
-    "contains": ("malformed", "must contain a different number of the elements that the schema asks for"),
+    "contains": ("malformed", "must contain the number of matching elements that the schema asks for"),
     "exclusiveMaximum": ("out_of_range", "must be less than {}"),
     "exclusiveMinimum": ("out_of_range", "must be more than {}"),
     "maxItems": ("too_many", "must have {} items or fewer"),

@@ -104,6 +104,8 @@ _CLASSES: Final = {
 }
 _CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v"}
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
+_HEXADECIMAL: Final = frozenset("0123456789abcdefABCDEF")
+_MAX_COUNT_DIGITS: Final = 5
 _ANY: Final = complement(_ranges("\n\r\u2028\u2029"))
 _QUANTIFIERS: Final = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
@@ -218,7 +220,7 @@ class _Parser:
             raise self._refuse("close the bracket")
         if character == "\\":
             return self._parse_escape()
-        if character in "[&~" and (character == "[" or self._next == character):
+        if character in "[&~" and character in ("[", self._next):
             raise self._refuse(f"write the character {character} in brackets as \\{character}")
         return _ranges(character)
 
@@ -230,16 +232,12 @@ class _Parser:
             return _ranges(_CONTROLS[character])
         if character and (character in _SYNTAX or character in "-&~"):
             return _ranges(character)
-        if character in ("x", "u"):
-            digits = self._pattern[self._position : self._position + (2 if character == "x" else 4)]
-            if len(digits) == (2 if character == "x" else 4) and all(
-                digit in "0123456789abcdefABCDEF" for digit in digits
-            ):
-                self._position += len(digits)
-                return ((int(digits, 16), int(digits, 16)),)
-        raise self._refuse(
-            "the escapes are \\d \\D \\w \\W \\s \\S \\t \\n \\r \\f \\v \\xFF \\uFFFF, and those of syntax"
-        )
+        length = {"x": 2, "u": 4}.get(character, 0)
+        digits = self._pattern[self._position : self._position + length]
+        if length and len(digits) == length and {*digits} <= _HEXADECIMAL:
+            self._position += length
+            return ((int(digits, 16), int(digits, 16)),)
+        raise self._refuse("the escapes are \\d \\D \\w \\W \\s \\S \\t \\n \\r \\f \\v \\xFF, \\uFFFF and syntax")
 
     @property
     def _next(self) -> str:
@@ -260,4 +258,4 @@ class _Parser:
 
 
 def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 5
+    return text.isascii() and text.isdigit() and len(text) <= _MAX_COUNT_DIGITS

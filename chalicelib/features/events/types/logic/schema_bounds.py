@@ -14,6 +14,7 @@ from chalicelib.features.events.types.logic.pattern_states import count_pattern_
 from chalicelib.features.events.types.logic.pattern_syntax import UnsupportedPattern
 from chalicelib.features.events.types.logic.schema_costs import count_states_of_patterns, estimate_cost
 from chalicelib.features.events.types.logic.schema_keywords import (
+    MAX_NUMBER,
     REFERENCE_PREFIX,
     escape,
     find_keyword_problem,
@@ -61,10 +62,10 @@ class SchemaError:
 def find_schema_errors(schema: Mapping[str, Any]) -> list[SchemaError]:
     """Return the errors of the schema of an event type's data, at most 20. A schema without errors is accepted.
 
-    `schema`: JSON whose depth is limited by its reader.
+    `schema`: parsed JSON.
     """
-    if _is_deeper(schema, MAX_SCHEMA_DEPTH):
-        return [SchemaError("", "too_deep", f"must have {MAX_SCHEMA_DEPTH} or fewer levels of objects and lists")]
+    if errors := [*_find_json_errors(schema, "", MAX_SCHEMA_DEPTH)]:
+        return errors[:1]
     size = len(canonical_json(schema))
     if size > MAX_SCHEMA_BYTES:
         detail = f"must have {MAX_SCHEMA_BYTES} bytes or fewer as JSON; this has {size}"
@@ -74,11 +75,16 @@ def find_schema_errors(schema: Mapping[str, Any]) -> list[SchemaError]:
     return (errors or [*_find_engine_errors(schema)])[:MAX_SCHEMA_ERRORS]
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
-    if not isinstance(value, Mapping | list):
-        return False
-    members = value.values() if isinstance(value, Mapping) else value
-    return levels == 0 or any(_is_deeper(member, levels - 1) for member in members)
+def _find_json_errors(value: Any, pointer: str, levels: int) -> Iterator[SchemaError]:
+    """Yield the errors of a value that other programs could not read: it is too deep or a number is too large."""
+    if isinstance(value, Mapping | list):
+        if levels == 0:
+            yield SchemaError("", "too_deep", f"must have {MAX_SCHEMA_DEPTH} or fewer levels of objects and lists")
+            return
+        for name, member in value.items() if isinstance(value, Mapping) else enumerate(value):
+            yield from _find_json_errors(member, f"{pointer}/{escape(str(name))}", levels - 1)
+    elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
+        yield SchemaError(pointer, "out_of_range", f"must be within ±{MAX_NUMBER}; write it as text")
 
 
 def _find_root_errors(schema: Mapping[str, Any]) -> Iterator[SchemaError]:
@@ -187,9 +193,7 @@ def _find_size_errors(root: Mapping[str, Any]) -> Iterator[SchemaError]:
     measured: dict[str, tuple[int, int]] = {}
     count, depth = _measure(root, root, measured)
     if count > MAX_SUBSCHEMAS:
-        detail = (
-            f"must have {MAX_SUBSCHEMAS} or fewer subschemas, counted once for each `$ref` to them; this has {count}"
-        )
+        detail = f"must have {MAX_SUBSCHEMAS} or fewer subschemas, counted for each `$ref`; this has {count}"
         yield SchemaError("", "too_many", detail)
     elif depth > MAX_APPLICATION_DEPTH:
         detail = f"must have {MAX_APPLICATION_DEPTH} or fewer levels of subschemas, with references; this has {depth}"

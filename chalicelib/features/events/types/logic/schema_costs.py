@@ -63,11 +63,14 @@ _NANOSECONDS: Final = {
 }
 """Time of a keyword for each value, without that of its subschemas."""
 
+_NANOSECONDS_PER_BYTE: Final = 16
+"""Time to read the data, whatever the schema is."""
+
 _VISIT: Final = 5
 _PATTERN: Final = 60
 _PATTERN_BYTE: Final = 3
 _ENUM: Final = 25
-_OPTION: Final = 18
+_OPTION: Final = 50
 _WHOLE_NUMBER: Final = 22
 _MEMBER: Final = 30
 _MEMBER_NAME: Final = 15
@@ -79,8 +82,8 @@ _MAX_COMPARED_PAIRS: Final = 15 * 14 // 2
 _FRACTION: Final = 7_000, 600.0
 """Comparing a number with a fraction converts both to ratios of large integers. The second value is for each byte."""
 
-_MULTIPLE_OF_FRACTION: Final = 12_000, 1_150.0
-_MULTIPLE_OF_INTEGER: Final = 1_200, 70.0
+_MULTIPLE_OF_FRACTION: Final = 12_500, 1_200.0
+_MULTIPLE_OF_INTEGER: Final = 1_300, 95.0
 
 
 @dataclass
@@ -129,9 +132,15 @@ def estimate_cost(root: Mapping[str, Any]) -> Cost:
 
     Building the automata of its patterns is included.
     """
-    cost = _Estimate(root).cost_of(root, DATA_BYTES, 2)
+    cost = estimate_part_cost(root, root.get("$defs", {}), DATA_BYTES)
+    cost.per_byte += _NANOSECONDS_PER_BYTE
     cost.per_value += NANOSECONDS_PER_STATE * count_states_of_patterns(root)
     return cost
+
+
+def estimate_part_cost(schema: Mapping[str, Any], definitions: Mapping[str, Any], size: int) -> Cost:
+    """Return the cost of a part of a schema. The bound is tight for data of `size` bytes, and holds for other sizes."""
+    return _Estimate(definitions).cost_of(schema, size, 2)
 
 
 def count_states_of_patterns(schema: Any) -> int:
@@ -146,8 +155,8 @@ def count_states_of_patterns(schema: Any) -> int:
 
 
 class _Estimate:
-    def __init__(self, root: Mapping[str, Any]) -> None:
-        self._definitions = root.get("$defs", {})
+    def __init__(self, definitions: Mapping[str, Any]) -> None:
+        self._definitions = definitions
 
     def cost_of(self, schema: Any, size: float, min_bytes: float) -> Cost:
         """Return the cost of a subschema. `size`: the bytes of a typical value, for which the bound is tight."""
@@ -166,22 +175,25 @@ class _Estimate:
                 _add_assertion(cost, keyword, value, least)
                 if keyword in _NANOSECONDS and keyword != "type":
                     cost.add(_NANOSECONDS[keyword], least)
-        for subschema in iter_subschemas(schema):
-            if subschema.keyword in _IN_PLACE:
-                cost.include(self.cost_of(subschema.schema, size, min_bytes), subschema.path)
-        if "$ref" in schema:
-            target = self._definitions[schema["$ref"].removeprefix(REFERENCE_PREFIX)]
-            cost.include(self.cost_of(target, size, min_bytes), "/$ref")
+        self._add_in_place(cost, schema, size, min_bytes)
         if "array" in types:
             self._add_elements(cost, schema, size)
         if "object" in types:
             self._add_members(cost, schema, size)
         return cost
 
+    def _add_in_place(self, cost: Cost, schema: Mapping[str, Any], size: float, min_bytes: float) -> None:
+        for subschema in iter_subschemas(schema):
+            if subschema.keyword in _IN_PLACE:
+                cost.include(self.cost_of(subschema.schema, size, min_bytes), subschema.path)
+        if "$ref" in schema:
+            target = self._definitions[schema["$ref"].removeprefix(REFERENCE_PREFIX)]
+            cost.include(self.cost_of(target, size, min_bytes), "/$ref")
+
     def _add_elements(self, cost: Cost, schema: Mapping[str, Any], size: float) -> None:
-        if "uniqueItems" in schema:
+        if schema.get("uniqueItems"):
             _add_unique_items(cost, schema)
-        most = schema.get("maxItems", DATA_BYTES)
+        most = min(schema.get("maxItems", DATA_BYTES), DATA_BYTES)
         if "prefixItems" in schema:
             for subschema in _subschemas_of(schema, "prefixItems"):
                 part = self.cost_of(subschema.schema, size, 2)
@@ -192,7 +204,7 @@ class _Estimate:
                 cost.include(_repeated(part, most, size, 2), subschema.path, part)
 
     def _add_members(self, cost: Cost, schema: Mapping[str, Any], size: float) -> None:
-        most = schema.get("maxProperties", DATA_BYTES)
+        most = min(schema.get("maxProperties", DATA_BYTES), DATA_BYTES)
         typical = max(float(_MIN_MEMBER_BYTES), size / max(most, 1))
         for subschema in iter_subschemas(schema):
             if subschema.keyword not in ("additionalProperties", "patternProperties", "propertyNames"):
@@ -278,7 +290,7 @@ def _add_number(cost: Cost, rates: tuple[int, float] | None, min_bytes: float) -
 
 def _add_unique_items(cost: Cost, schema: Mapping[str, Any]) -> None:
     """Add the cost of `uniqueItems`, which applies only to text and whole numbers."""
-    most = schema["maxItems"]
+    most = min(schema["maxItems"], DATA_BYTES)
     has_numbers = _types_of(schema["items"]) != {"string"}
     pairs = min(most * (most - 1) // 2, _MAX_COMPARED_PAIRS)
     per_value = pairs * (_COMPARED_NUMBERS if has_numbers else _COMPARED_TEXTS)
