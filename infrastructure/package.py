@@ -27,7 +27,7 @@ from infrastructure.configuration import PROJECT
 
 FOLDER: Final = PROJECT / "build" / "package"
 LAMBDA_PYTHONS: Final = ("3.11", "3.12", "3.13")
-MAX_BYTES: Final = 12_500_000
+MAX_BYTES: Final = 20_000_000
 
 _PLATFORM: Final = "x86_64-manylinux2014"  # On Lambda, Python 3.11 has glibc 2.26, and later versions have 2.34.
 _TASK_FOLDER: Final = "/var/task"
@@ -134,6 +134,8 @@ _EXCLUDED: Final = (
     ),
 )
 _LICENCES: Final = ("LICEN[CS]E*", "COPYING*", "NOTICE*", "AUTHORS*")
+_LICENCES_MISSING_IN_WHEELS: Final = PROJECT / "infrastructure" / "licences"
+"""The licences of libraries whose wheels contain none, by the name of the library."""
 
 
 def running_python_version() -> str:
@@ -235,6 +237,9 @@ def _reduce_metadata(about: Path) -> None:
     for file in [file for file in about.rglob("*") if file.is_file()]:
         if not any(file.match(pattern) for pattern in _LICENCES):
             file.unlink()
+    missing = _LICENCES_MISSING_IN_WHEELS / f"{about.name.partition('-')[0]}.txt"
+    if missing.exists():
+        shutil.copyfile(missing, about / "LICENSE.txt")
     remaining = [(name, value) for name, value in headers.items() if name in ("Metadata-Version", "Name", "Version")]
     (about / "METADATA").write_text("".join(f"{name}: {value}\n" for name, value in remaining))
 
