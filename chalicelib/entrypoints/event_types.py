@@ -83,14 +83,15 @@ def get_event_type(
             detail = "A built-in type has no versions. Omit the version."
             raise ValidationProblem([FieldError("query/version", "unknown", detail)])
         fields = from_json(_built_in_json_bytes_by_name()[name])
-        return EventTypeOut.model_validate({**fields, "sentence": EVENT_TYPES[name].sentence})
+        fields |= {"data_schema": fields["schema"], "sentence": EVENT_TYPES[name].sentence}
+        return EventTypeOut.model_validate(fields)
     if event_type is None or isinstance(ctx.principal_or_anonymous, Anonymous):
         raise not_found()
     try:
         definition = find_definition_of_type(event_type, version.items, query.version)
     except UnknownVersion as error:
         raise ValidationProblem([FieldError("query/version", "unknown", str(error))]) from None
-    shown = {"version": definition.version, "schema_": definition.schema, "example": definition.example}
+    shown = {"version": definition.version, "data_schema": definition.schema, "example": definition.example}
     return EventTypeOut.of(event_type, **shown)
 
 

@@ -39,14 +39,14 @@ class EventType(Entity):
         lambda _type: True,
         advice="Event types cannot be removed. Replace one that no program uses.",
     )
-    json_fields = frozenset({"schema", "example"})
+    json_fields = frozenset({"data_schema", "example"})
     output_model = EventTypeOut
 
     type: str
     description: str
     sentence: str
     deprecated: bool
-    schema: dict[str, Any]
+    data_schema: dict[str, Any]
     schema_digest: str
     schema_created_at: list[str]
     example: dict[str, Any] | None = None
@@ -78,11 +78,11 @@ class SchemaVersion(Entity):
     kind, parameter, id_field = "system.event_type.schema_version", "version", "number"
     log_rules, mac_exemption = OUTSIDE_ORGANIZATIONS, OUTSIDE_ORGANIZATIONS.exemption
     pk, sk = "EVENT-TYPE#{type}", "V#{number}"
-    json_fields = frozenset({"schema", "example"})
+    json_fields = frozenset({"data_schema", "example"})
 
     type: str
     number: int
-    schema: dict[str, Any]
+    data_schema: dict[str, Any]
     schema_digest: str
     example: dict[str, Any] | None = None
 

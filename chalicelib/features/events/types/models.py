@@ -20,9 +20,9 @@ _SCHEMA_EXAMPLE: Final = {
 }
 
 
-def _present_if_set(description: str, example: Any) -> Any:
-    """Return a field that is absent in the response if it is None."""
-    return Field(None, description=description, exclude_if=lambda value: value is None, examples=[example])
+def _present_if_set(description: str, example: Any, **options: Any) -> Any:
+    """Return a field that is absent in the response if it is None. `options`: further arguments of the field."""
+    return Field(None, description=description, exclude_if=lambda value: value is None, examples=[example], **options)
 
 
 class EventTypePut(Input):
@@ -39,7 +39,7 @@ class EventTypePut(Input):
         " `{data.amount}` for the property `amount` of the data, which `properties` of the schema must contain.",
         examples=[_SENTENCE_EXAMPLE],
     )
-    schema_: JsonObject = Field(
+    data_schema: JsonObject = Field(
         alias="schema",
         description="JSON Schema (2020-12) of the event's `data`, up to 32 KiB.",
         examples=[_SCHEMA_EXAMPLE],
@@ -77,13 +77,15 @@ class EventTypeOut(Output):
     type: str = Field(examples=["organization.updated"])
     description: str = Field(description="When the event occurs.", examples=["The organization was changed."])
     sentence: str | None = _present_if_set("The text of chat messages, with placeholders.", "{actor} paid {target}.")
-    deprecated: bool | None = _present_if_set("Whether programs should stop writing such events.", example=False)
-    version: int | None = _present_if_set("The version of the schema that is shown.", 1)
+    deprecated: bool | None = _present_if_set("Whether programs should stop writing such events.", False)
+    version: int | None = _present_if_set(
+        "The version of the schema that is shown.", 1, validation_alias="latest_version"
+    )
     versions: list[SchemaVersionOut] | None = _present_if_set(
         "All versions of the schema, the first one first. Events can name any of them.", None
     )
-    schema_: dict[str, Any] = Field(
-        alias="schema",
+    data_schema: dict[str, Any] = Field(
+        serialization_alias="schema",
         description="JSON Schema (2020-12) of the event's `data`.",
         examples=[{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}],
     )

@@ -20,12 +20,12 @@ def put_event_type(ctx: Context, name: str, declared: EventType | None, body: Ev
     `limit_exceeded` if the schema changes and has the most versions already.
     """
     fields = {"description": body.description, "sentence": body.sentence, "deprecated": body.deprecated}
-    has_new_schema = declared is None or not json_equal(declared.schema, body.schema_)
+    has_new_schema = declared is None or not json_equal(declared.data_schema, body.data_schema)
     _reject_invalid_declaration(name, body, has_new_schema=has_new_schema)
     if declared and not has_new_schema:
         updated = ctx.changes.update(declared, **fields)
         return declared if updated is declared else ctx.changes.event(updated, "system.event_type.updated")
-    schema_fields = _build_schema_fields(body.schema_)
+    schema_fields = _build_schema_fields(body.data_schema)
     created_at = [*(declared.schema_created_at if declared else ()), ctx.now]
     if len(created_at) > MAX_VERSIONS:
         detail = f"The type has {MAX_VERSIONS} versions already. Declare another type for the new schema."
@@ -43,7 +43,7 @@ def _build_schema_fields(schema: dict[str, Any]) -> dict[str, Any]:
     from chalicelib.features.events.types.logic.data_examples import example_or_none
 
     digest = hashlib.sha256(canonical_json(schema)).hexdigest()
-    return {"schema": schema, "schema_digest": digest, "example": example_or_none(schema)}
+    return {"data_schema": schema, "schema_digest": digest, "example": example_or_none(schema)}
 
 
 def _reject_invalid_declaration(name: str, body: EventTypePut, *, has_new_schema: bool) -> None:
@@ -53,10 +53,10 @@ def _reject_invalid_declaration(name: str, body: EventTypePut, *, has_new_schema
         reserved = ", ".join(sorted(BUILT_IN_SUBJECTS))
         detail = f"Types that begin with one of these words are reserved for built-in events: {reserved}."
         errors.append(FieldError("path/event_type", "malformed", f"{detail} Choose another first word."))
-    properties = body.schema_.get("properties")
+    properties = body.data_schema.get("properties")
     names = [*properties] if isinstance(properties, dict) else []
     errors += [FieldError("/sentence", "malformed", detail) for detail in list_sentence_errors(body.sentence, names)]
-    errors += _list_schema_errors(body.schema_) if has_new_schema else []
+    errors += _list_schema_errors(body.data_schema) if has_new_schema else []
     if errors:
         raise ValidationProblem(errors)
 

@@ -74,7 +74,7 @@ def find_definition_of_type(declared: EventType, items: Mapping[ItemKey, Item], 
         version=declared.latest_version if version is None else version,
         deprecated=declared.deprecated,
         sentence=declared.sentence,
-        schema=source.schema,
+        schema=source.data_schema,
         schema_digest=source.schema_digest,
         example=source.example,
     )
