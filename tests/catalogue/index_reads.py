@@ -54,7 +54,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.taxonomy.attachments.logic.attachment_queries.count_visible_attachments_up_to_limit of_node": DisplayRead(
         "the number of attachments of a node"
     ),
-    "features.audit.log.logic.entry_queries._narrowest_index by_actor by_target by_type": DecisionRead(
+    "features.audit.log.logic.entry_queries._narrowest_index by_actor by_origin by_target by_type": DecisionRead(
         f"{_LOGS}::TestFilteredExports::test_contain_and_prove_all_matching_entries"
     ),
     "features.audit.log.logic.entry_queries._query_sequence_index 'index1'": DecisionRead(

@@ -67,6 +67,12 @@ def entry_of_request(answer: ApiResponse) -> Json:
     return entry
 
 
+def principal_of(entry: Json) -> Json:
+    """Return who caused an entry, as the service authenticated them: of an application event, who reported it."""
+    principal: Json = entry.get("reportedBy", entry["actor"])
+    return principal
+
+
 def _stored_entry(item: Json, items: Items) -> StoredEntry:
     body_key = (f"B#{item['log_id']}", item["id"])
     body = b"" if "erased" in item else item.get("body") or items[body_key]["body"]
@@ -145,10 +151,11 @@ def _expected_deliveries(subscribers: Iterable[str], bodies: Mapping[str, Json])
     expected: dict[str, list[str]] = {}
     patterns: dict[str, list[str]] = {}
     for entry_id, entry in bodies.items():
-        if entry["target"]["id"] in subscribers and "events" in entry["data"]:
-            patterns[entry["target"]["id"]] = entry["data"]["events"]
+        target = {"id": None, "type": ""} if "reportedBy" in entry else entry["target"]
+        if target["id"] in subscribers and "events" in entry["data"]:
+            patterns[target["id"]] = entry["data"]["events"]
         for subscriber, events in patterns.items():
-            is_own_part = entry["target"]["type"].startswith("organization.webhook.")
+            is_own_part = target["type"].startswith("organization.webhook.")
             if is_own_part and entry["data"]["webhookId"] == subscriber:
                 continue  # A webhook receives nothing about its own deliveries.
             if any(p in ("*", entry["type"]) or entry["type"].startswith(p.removesuffix("*")) for p in events):

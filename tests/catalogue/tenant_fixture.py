@@ -17,6 +17,7 @@ from tests.harness.callers import Issuer, Person
 from tests.harness.channels import create_channel
 from tests.harness.clock import backdate
 from tests.harness.domains import set_domain_state
+from tests.harness.event_types import declare_event_type
 from tests.harness.exports import create_export
 from tests.harness.invitations import CreatedInvitation, accept_invitation, create_invitation
 from tests.harness.leads import CreatedLead, create_lead
@@ -133,6 +134,8 @@ class PopulatedOrganization(CreatedOrganization):
             create_lead(api, f"desk@{name.lower()}.example", message="Can it count to ten?"),
             create_service_key(api, people.operator, name=name),
         )
+        event = {"type": "invoice.approved", "data": {"amount": 120}}
+        api.post(f"{created.path}/events", caller=owner, json=event).expect(201)
         put_menu(api, site, page_item(page), navigation_id=organization.navigation_id)
         add_block_capability_and_module(
             api,
@@ -219,6 +222,7 @@ class TenantFixture:
     def create(cls, api: ApiClient, workers: Workers, people: People) -> "TenantFixture":
         """Create the organizations over HTTP, and process all their tasks."""
         with backdate(minutes=3):
+            declare_event_type(api, people.operator)
             organization = PopulatedOrganization.create(api, workers, people.owner, "Bletchley", people)
             rivals = PopulatedOrganization.create(api, workers, people.outsider, "Rivals", people)
             for role in (Role.ADMIN, Role.EDITOR, Role.MEMBER):

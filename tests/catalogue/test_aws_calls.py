@@ -27,6 +27,8 @@ MAX_READS: Final = {
     # Recomputes the tree: pending entries, the head, the entries (a Query for each megabyte, a BatchGetItem for each
     # hundred long ones) and entries after the head. Limited by the window of entries: larger logs take several pages.
     "verify_audit_integrity": 5,
+    # Reads the entries from an index, and then their bodies.
+    "list_events": 3,
     # Counts failed and skipped deliveries: two Queries of 1 MB each at most.
     "replay_webhook_deliveries": 3,
     # Reads the table and the four shards of the schedule in parallel, then checks whether the found tasks are still

@@ -77,7 +77,7 @@ OPERATIONS_WITH_UNREADABLE_RECORDS: Final = frozenset({"unsubscribe"})
 
 def assert_actor_context_and_target(operation: Operation, tenant: TenantFixture, answer: ApiResponse) -> None:
     entry = log_proof.entry_of_request(answer)
-    assert entry["actor"] == expected_actor(operation, get_caller(operation, tenant))
+    assert log_proof.principal_of(entry) == expected_actor(operation, get_caller(operation, tenant))
     assert entry["context"] == {
         "operationId": operation.id,
         "requestId": answer.request_id,
@@ -102,10 +102,24 @@ def assert_record_and_changes(entry: Json, before: Json | None, after: Json | No
     assert entry["changes"] == [change for change in changed if change["field"] not in unlogged]
 
 
-@parametrize_operations(lambda o: o.emits_events)
+@parametrize_operations(lambda o: o.reports_events)
+def test_an_operation_that_reports_events_writes_one_entry_with_what_was_reported(operation, tenant):
+    (event,) = (body := get_example(operation, tenant).body).get("events", [body])
+    answer = call_operation(operation, tenant).expect(operation.success)
+    entry = log_proof.entry_of_request(answer)
+    reported = {**event, "actor": {**event["actor"], "asserted": True}, "target": event["targets"][0], "changes": []}
+    reported["context"] = {**event["context"], "operationId": operation.id, "requestId": answer.request_id}
+    assert entry | reported == entry
+    assert log_proof.principal_of(entry) == expected_actor(operation, get_caller(operation, tenant))
+    tenant.workers.run_until_idle()
+    log_proof.assert_logs_are_proven()
+    assert log_proof.entries_of_request(answer) == [entry]
+
+
+@parametrize_operations(lambda o: o.emits)
 def test_a_mutation_writes_one_entry_with_its_exact_changes(operation, tenant):
     example = get_example(operation, tenant)
-    has_location = operation.succeeds_with_created_or_accepted and not example.merges_into_subject
+    has_location = operation.has_location and not example.merges_into_subject
     is_new = has_location and not operation.returns_record_in_path
     is_readable = operation.id not in OPERATIONS_WITH_UNREADABLE_RECORDS
     before = read_record(tenant, example.get_subject_path(operation)) if is_readable and not is_new else None

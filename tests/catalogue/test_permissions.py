@@ -23,7 +23,7 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import scope_areas
 from chalicelib.kernel.storage.entity import Container
 from tests.catalogue.examples.registry import call_operation, get_example
-from tests.catalogue.log_proof import entry_of_request
+from tests.catalogue.log_proof import entry_of_request, principal_of
 from tests.catalogue.outcomes import (
     REJECTED_KEYS,
     get_area,
@@ -271,7 +271,7 @@ def test_an_api_key_needs_the_scope_of_the_operation_and_is_named_in_the_log(ope
             assert re.findall(r"'([^']*)'", answer.json["detail"]) == [operation.scope, *general]
     if operation.emits_events and operation.success == answer.status:
         actor = {"type": "api_key", "id": keys[operation.scope].id, "name": "Robot"}
-        assert entry_of_request(answer)["actor"] == actor
+        assert principal_of(entry_of_request(answer)) == actor
 
 
 @parametrize_access_rules()

@@ -78,8 +78,8 @@ def test_a_response_follows_the_conventions(operation, tenant, monkeypatch):
     is_document = operation.response_or_item_model is None and answer.text
     assert ("ETag" in answer.headers) is bool(is_one_record(operation) or is_document or operation.has_etag)
     assert not is_one_record(operation) or re.fullmatch('".+"', answer.etag)
-    assert ("Location" in answer.headers) is operation.succeeds_with_created_or_accepted
-    if operation.succeeds_with_created_or_accepted:
+    assert ("Location" in answer.headers) is operation.has_location
+    if operation.has_location:
         assert_location_of_created_record(operation, tenant, answer)
 
 

@@ -7,7 +7,7 @@ from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_caller
-from tests.catalogue.log_proof import entries_of_request
+from tests.catalogue.log_proof import entries_of_request, principal_of
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.callers import Person
 from tests.harness.parametrize_operations import parametrize_operations
@@ -32,4 +32,4 @@ def test_only_changes_and_decisions_ask_the_endpoint(operation, tenant, userinfo
     needs_profile = operation.emits_events or operation.id in READS_THAT_NEED_THE_PROFILE
     assert len(requested) <= (1 if needs_profile else 0)
     for entry in entries_of_request(answer):
-        assert entry["actor"]["name"] == "Zoë"
+        assert principal_of(entry)["name"] == "Zoë"

@@ -98,7 +98,7 @@ def test_an_operation_documents_its_responses(operation):
         assert ("application/problem+json" in response.get("content", {})) == (status >= "400")
     success = responses[str(operation.success)]
     assert ("content" in success) == (operation.success != 204)
-    assert ("Location" in success["headers"]) == operation.succeeds_with_created_or_accepted
+    assert ("Location" in success["headers"]) == operation.has_location
     assert ("Link" in success["headers"]) == operation.is_list
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from chalicelib.kernel.audit_log.entries import Event, outbox_writes
+from chalicelib.kernel.audit_log.entries import Event, LogEvent, outbox_writes
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
@@ -28,7 +28,7 @@ def build_event(
     )
 
 
-def build_pending_items(events: Iterable[Event]) -> list[Item]:
+def build_pending_items(events: Iterable[LogEvent]) -> list[Item]:
     """Return the items that the commits of events write, before the ledger appends the entries."""
     chains: dict[str, Chains] = {}
     items: dict[tuple[str, str], Item] = {}

@@ -257,11 +257,7 @@ def _success_description(operation: Operation) -> str:
     name = schemas.public_model_name(operation.response_or_item_model.__name__)
     if operation.is_list:
         return f"A page of the list: `{name}` items, and the cursor of the next page."
-    return (
-        f"The new `{name}`."
-        if operation.succeeds_with_created_or_accepted and not operation.returns_record_in_path
-        else f"The `{name}`."
-    )
+    return f"The new `{name}`." if operation.has_location and not operation.returns_record_in_path else f"The `{name}`."
 
 
 def _success_header_references(operation: Operation) -> Headers:
@@ -269,7 +265,7 @@ def _success_header_references(operation: Operation) -> Headers:
         *(["ETag"] if has_etag(operation) else []),
         *(operation.deprecation.headers if operation.deprecation else ()),
         *_cache_control_names_if_declared(operation),
-        *(["Location"] if operation.succeeds_with_created_or_accepted else []),
+        *(["Location"] if operation.has_location else []),
         *(["Link"] if operation.is_list else []),
         *(["Idempotency-Replayed"] if operation.method == "POST" else []),
     )

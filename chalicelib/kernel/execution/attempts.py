@@ -76,12 +76,10 @@ def _run_handler_and_commit_once(
         bucket.state_or_raise_if_exhausted(access.items.get(bucket.key), ctx.now) for bucket in buckets
     ]
     response = run_handler_within_size_limit(ctx, access, states)
-    for state in states:
+    for state in [*states, *(ctx.effect.volume_states or ())]:
         response.headers = with_joined_rate_limit_headers(response.headers, state)
     counted_states = [] if ctx.operation.has_external_effects else states
     commit_and_store_idempotent_response(ctx, response, idempotent_request, counted_states)
-    for state in ctx.effect.volume_states or ():
-        response.headers = with_joined_rate_limit_headers(response.headers, state)
     return response
 
 

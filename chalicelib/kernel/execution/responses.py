@@ -48,7 +48,7 @@ def build_response(ctx: Context, result: Any) -> Response:
 def _location_header(ctx: Context, status: int, record_id: str) -> dict[str, str]:
     """Return the header with the URL of the record that was created. `record_id`: empty for a singleton."""
     operation, request = ctx.operation, ctx.request
-    if not operation.succeeds_with_created_or_accepted or status != operation.success:
+    if not operation.has_location or status != operation.success:
         return {}
     path_values = {**request.parameters, **ctx.container_ids_by_parameter}
     collection_path = operation.collection_path.format_map(path_values) if operation.collection_path else request.path
@@ -112,7 +112,7 @@ def reduced_page_limit_or_zero(ctx: Context, result: Any, response: Response) ->
     ]
     max_items = len(items) - 1 if ctx.page_limit is None else ctx.page_limit - 1
     empty_page.headers = empty_page.headers | response.headers
-    return min(envelope.count_fitting_items(items, empty_page), max_items)
+    return max(0, min(envelope.count_fitting_items(items, empty_page), max_items))
 
 
 @cache

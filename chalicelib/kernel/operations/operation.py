@@ -113,8 +113,14 @@ class Operation:
 
     @property
     def succeeds_with_created_or_accepted(self) -> bool:
-        """Whether success means that a record was created, whose URL is in `Location`."""
+        """Whether success means that something was created."""
         return self.success in (CREATED, ACCEPTED)
+
+    @property
+    def has_location(self) -> bool:
+        """Whether the response names the URL of the created record in `Location`."""
+        model = self.response_or_item_model
+        return self.succeeds_with_created_or_accepted and (model is None or model.has_location)
 
     @property
     def supports_if_match(self) -> bool:

@@ -3,14 +3,35 @@
 from typing import Final
 
 from chalicelib.features.events.service_keys.entities import ServiceKey
+from chalicelib.kernel.audit_log.application_events import Receipt, ReportedEvent, receive_events
 from chalicelib.kernel.core.clock import after
 from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
 from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness.application_events import INVOICE, NIGHTLY_EXPORT
+
+EVENT: Final = {
+    "type": "invoice.approved",
+    "actor": {"type": "clerk", "id": "c-17", "name": "Edith Clarke"},
+    "targets": [{"type": "invoice", "id": "INV-42", "name": "Invoice 42"}],
+    "context": {"ipAddress": "198.51.100.7", "userAgent": "Billing/2"},
+    "data": {"amount": 120, "note": "Paid in two parts"},
+}
+"""An event of the type that the tenant's deployment declares."""
 
 EXAMPLES: Final[ExampleFactories] = {
     "create_service_key": lambda _: example({"name": "Billing", "types": ["invoice.*"]}),
     "rotate_service_key": lambda _: example({"graceHours": 1}),
+    "create_event": lambda _: example(EVENT),
+    "create_events": lambda _: example({"events": [EVENT]}),
 }
+
+
+def build_entries(tenant: TenantFixture, n: int) -> Neighbours:
+    """Yield an application event."""
+    reports = [ReportedEvent("invoice.approved", 1, targets=[{**INVOICE, "id": f"INV-{n}"}], data={"amount": n + 1})]
+    yield from receive_events(
+        reports, Receipt(tenant.id, new_fields()["created_at"], NIGHTLY_EXPORT, "create_event", None)
+    )
 
 
 def build_service_keys(_tenant: TenantFixture, n: int) -> Neighbours:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 from urllib.parse import quote
 
-from chalicelib.kernel.audit_log.entries import Event
+from chalicelib.kernel.audit_log.entries import LogEvent
 from chalicelib.kernel.core.clock import now_ms, timestamp
 from chalicelib.kernel.operations.access_rules import ContainerReference, RequireRole
 from chalicelib.kernel.operations.operation import Operation
@@ -75,7 +75,7 @@ def _unknown_value(parameter: str) -> str:
 ExampleFactories = Mapping[str, Callable[[TenantFixture], Example]]
 """The examples of a context by operation id."""
 
-Neighbours = Iterator[Entity | Item | Event]
+Neighbours = Iterator[Entity | Item | LogEvent]
 """Records next to those that examples read. `build_<feature>` of a context's file yields those with a number."""
 
 _OPTIONS: Final = {each.name for each in fields(Example)}

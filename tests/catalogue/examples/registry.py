@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.audit_log import ledger
-from chalicelib.kernel.audit_log.entries import Event
+from chalicelib.kernel.audit_log.entries import LogEvent
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import Entity
@@ -76,8 +76,8 @@ def add_feature_neighbours(feature: str, tenant: TenantFixture, count: int) -> N
     """Add neighbours to the records that the examples of a feature read, unless their number is fixed."""
     build = _definitions(feature).get(f"build_{feature.rpartition('.')[2]}", lambda *_: ())
     neighbours = [each for n in range(count) for each in build(tenant, n)]
-    events = [each for each in neighbours if isinstance(each, Event)]
-    records = [each for each in neighbours if not isinstance(each, Event)]
+    events = [each for each in neighbours if isinstance(each, LogEvent)]
+    records = [each for each in neighbours if not isinstance(each, LogEvent)]
     put_items([each.item() if isinstance(each, Entity) else each for each in records])
     put_items(build_pending_items(events))
     for log in sorted({event.log for event in events}):

@@ -68,7 +68,6 @@ def create_event(
     reports_events=True,
     volume_limits=VOLUME_LIMITS,
     max_body_bytes=MAX_BATCH_BODY_BYTES,
-    collection_path="/organizations/{organization_id}/events",
 )
 def create_events(ctx: Context, organization: Organization, body: EventBatch, types: NamedTypes) -> EventReceipts:
     """Write up to 25 events of your own application to the organization's log: all of them or none.

@@ -147,6 +147,7 @@ class EventReceipt(Output):
 class EventReceipts(Output):
     """The events of a batch that were written, in the order of the request."""
 
+    has_location: ClassVar[bool] = False
     id_field: ClassVar[str] = ""
 
     items: list[EventReceipt] = Field(description="The events, in the order of the request.")
