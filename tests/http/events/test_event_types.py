@@ -105,7 +105,11 @@ class TestDeclaring:
     def test_declarations_are_logged_without_an_organization(self, api, operator, put):
         put()
         put(schema=OTHER_SCHEMA)
-        entries = [each for each in api.get_items("/system/audit-log", caller=operator) if each["target"]["name"] == "invoice.approved"]
+        entries = [
+            each
+            for each in api.get_items("/system/audit-log", caller=operator)
+            if each["target"]["name"] == "invoice.approved"
+        ]
         assert [each["type"] for each in entries] == ["system.event_type.updated", "system.event_type.created"]
         assert {"field": "version", "from": 1, "to": 2} in entries[0]["changes"]
         assert (entries[0]["actor"]["type"], entries[1]["data"]["schema"]) == ("operator", SCHEMA)

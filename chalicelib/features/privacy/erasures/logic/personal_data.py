@@ -1,6 +1,6 @@
 """The fields of application events that the schemas of their types mark as personal data."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -31,25 +31,22 @@ def load_personal_values(type_versions: Collection[TypeVersion]) -> Mapping[Type
     result: dict[TypeVersion, ListPersonalValues] = {}
     for event_type, version in type_versions:
         with suppress(UnknownType, UnknownVersion):
-            result[event_type, version] = _PersonalValues(find_definition(items, event_type, version))
+            result[event_type, version] = _compile_schema(find_definition(items, event_type, version))
     return result
 
 
-class _PersonalValues:
-    def __init__(self, definition: Definition) -> None:
-        self._definition = definition
+def _compile_schema(definition: Definition) -> ListPersonalValues:
+    import jsonschema_rs
 
-    def __call__(self, data: Mapping[str, Any]) -> Iterable[Any]:
-        import jsonschema_rs
+    validator = jsonschema_rs.Draft202012Validator({**definition.schema})
 
-        return _iter_marked_values(jsonschema_rs.validator_for(self._definition.schema), data)
+    def iter_marked_values(data: Mapping[str, Any]) -> Iterator[Any]:
+        for each in validator.evaluate(data).annotations():
+            annotations = each["annotations"]
+            if isinstance(annotations, dict) and annotations.get(PERSONAL_DATA_KEYWORD) is True:
+                yield _value_at(data, each["instanceLocation"])
 
-
-def _iter_marked_values(validator: Any, data: Mapping[str, Any]) -> Iterator[Any]:
-    for each in validator.evaluate(data).annotations():
-        annotations = each["annotations"]
-        if isinstance(annotations, dict) and annotations.get(PERSONAL_DATA_KEYWORD) is True:
-            yield _value_at(data, each["instanceLocation"])
+    return iter_marked_values
 
 
 def _value_at(data: Any, pointer: str) -> Any:
