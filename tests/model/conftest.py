@@ -11,6 +11,7 @@ from tests.harness import snapshots
 from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
+from tests.harness.event_types import declare_event_type
 from tests.harness.external_servers import stub_external_servers
 from tests.harness.reference_data import load_small_dataset
 from tests.harness.workers import Workers
@@ -85,6 +86,7 @@ def begin_run(
         endpoints = FakeEndpoints()
         monkeypatch.setattr(webhook_client, "post_webhook", endpoints.post)
         load_small_dataset()
+        declare_event_type(api, people_by_username["operator"])
         run = ModelRun(api, workers, clock, people_by_username, endpoints)
         for name, arguments in INITIAL_STEPS:
             run.execute_step(name, arguments)
