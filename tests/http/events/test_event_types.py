@@ -47,6 +47,7 @@ class TestDeclaring:
         at = record["createdAt"]
         assert record == {
             **BODY,
+            "id": record["id"],
             "type": "invoice.approved",
             "deprecated": False,
             "version": 1,
@@ -162,7 +163,7 @@ class TestRules:
 
 class TestVisibility:
     @pytest.fixture(autouse=True)
-    def _declared(self, put):
+    def _declared(self, put) -> None:
         for name in ("invoice.approved", "zebra.seen", "a.a"):
             put(name)
 
