@@ -1,5 +1,6 @@
 """Event types of the application: declaring them, their versions, and who sees them."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -23,7 +24,7 @@ BODY: Final[dict[str, Any]] = {
 
 
 @pytest.fixture
-def put(api: ApiClient, operator: Person):
+def put(api: ApiClient, operator: Person) -> Callable[..., ApiResponse]:
     """A function that declares an event type with some fields."""
 
     def put(name: str = "invoice.approved", /, **fields: Any) -> ApiResponse:
@@ -112,7 +113,8 @@ class TestDeclaring:
             if each["target"]["name"] == "invoice.approved"
         ]
         assert [each["type"] for each in entries] == ["system.event_type.updated", "system.event_type.created"]
-        assert {"field": "version", "from": 1, "to": 2} in entries[0]["changes"]
+        assert [each["field"] for each in entries[0]["changes"]] == ["versions", "schema"]
+        assert [each["data"]["version"] for each in entries] == [2, 1]
         assert (entries[0]["actor"]["type"], entries[1]["data"]["schema"]) == ("operator", SCHEMA)
 
 
@@ -163,7 +165,7 @@ class TestRules:
 
 class TestVisibility:
     @pytest.fixture(autouse=True)
-    def _declared(self, put) -> None:
+    def _declared(self, put: Callable[..., ApiResponse]) -> None:
         for name in ("invoice.approved", "zebra.seen", "a.a"):
             put(name)
 

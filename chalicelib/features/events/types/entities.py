@@ -29,7 +29,6 @@ class EventType(Entity):
     kind, parameter, id_field = "system.event_type", "event_type", "type"
     parameter_pattern = EVENT_TYPE_PATTERN
     log_rules, mac_exemption = OUTSIDE_ORGANIZATIONS, OUTSIDE_ORGANIZATIONS.exemption
-    untracked_fields = frozenset({"updatedAt"})
     pk, sk = "EVENT-TYPE#{type}", "#"
     by_name = Collection("EVENT-TYPES", "{type}", index="index1")
     quota = Quota(
