@@ -27,7 +27,7 @@ from infrastructure.configuration import PROJECT
 
 FOLDER: Final = PROJECT / "build" / "package"
 LAMBDA_PYTHONS: Final = ("3.11", "3.12", "3.13")
-MAX_BYTES: Final = 12_500_000
+MAX_BYTES: Final = 20_000_000
 
 _PLATFORM: Final = "x86_64-manylinux2014"  # On Lambda, Python 3.11 has glibc 2.26, and later versions have 2.34.
 _TASK_FOLDER: Final = "/var/task"

@@ -26,6 +26,8 @@ EXTRA_OPERATIONS: Final[Mapping[str, str]] = {
     "describe_subscription": "Shows what the link in an e-mail does before it changes anything.",
     "unsubscribe": "Lets people who do not want invitations unsubscribe with one click (RFC 8058).",
     "rotate_api_key": "Keeps the old key valid for a while, so that programs run on while their key is replaced.",
+    "put_event_type": "Declares the events of an application, in the first version or with a changed schema.",
+    "get_event_type": "Returns the ETag for changes of the type, and the versions of its schema.",
     "list_service_keys": "Shows operators which programs report application events, and when each was last used.",
     "create_service_key": "Lets a back end report application events of all organizations with one credential.",
     "get_service_key": "Returns the ETag for changes of the key.",

@@ -41,6 +41,9 @@ _RESEARCH_LIST: Final = DisplayRead("research; access to the library is read fro
 _LIST_FILTER: Final = DisplayRead("a filter of a list, for callers who may see the whole list")
 
 INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
+    "features.events.types.logic.definitions.list_declared_types by_name": DisplayRead(
+        "the list of event types; subscriptions and events are checked with items of the table"
+    ),
     "features.taxonomy.attachments.logic.attachment_removal._load_some_attachments of_node": _DELETED_BRANCH,
     "features.taxonomy.attachments.logic.attachment_removal.remove_entity_attachments of_entity": DecisionRead(
         f"{_LAGGING}::TestContainers::test_no_attachment_of_a_deleted_space_remains"

@@ -201,6 +201,7 @@ class PopulatedOrganization(CreatedOrganization):
             "navigation_id": self.navigation_id,
             "lead_id": self.lead.id,
             "service_key_id": self.service_key.id,
+            "event_type": "invoice.approved",
         }
 
 

@@ -213,6 +213,13 @@ def _non_problem_responses_by_status(operation: Operation, components: Component
             "description": "It existed already.",
             "headers": headers,
         }
+    if operation.created_status:
+        replaced = responses[str(operation.success)]
+        responses[str(operation.created_status)] = {
+            **replaced,
+            "description": "It did not exist, and was created.",
+            "headers": replaced["headers"] | success_header_references("Location"),
+        }
     if has_etag(operation) and operation.method == "GET":
         responses["304"] = {
             "description": "It has not changed. Use your copy.",

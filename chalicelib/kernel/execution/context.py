@@ -94,7 +94,8 @@ class ExternalEffect:
 class Context:
     """The context of an operation: caller, container, role and changes.
 
-    `already_existed`: whether the handler found that the record to create exists. `headers`: response headers of the
+    `already_existed`: whether the handler found that the record to create exists. `was_created`: whether the handler
+    created the record to replace. `headers`: response headers of the
     handler. `page_limit`: maximum number of items, if it is lower than requested. `has_derived_slug`: whether the slug
     was derived.
     """
@@ -107,6 +108,7 @@ class Context:
     changes: UnitOfWork = field(init=False)
     has_derived_slug: bool = False
     already_existed: bool = False
+    was_created: bool = False
     page_limit: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
 

@@ -17,8 +17,7 @@ _NOT_MODIFIED: Final = 304
 
 def build_response(ctx: Context, result: Any) -> Response:
     """Return the response to a request. `result`: what its handler returned."""
-    operation, request = ctx.operation, ctx.request
-    status = operation.existing_status if ctx.already_existed and operation.existing_status else operation.success
+    request, status = ctx.request, _success_status(ctx)
     if result is None:
         return Response(status)
     if isinstance(result, Redirect):
@@ -29,7 +28,7 @@ def build_response(ctx: Context, result: Any) -> Response:
     if isinstance(result, ListPage):
         return _build_page_response(ctx, result)
     if isinstance(result, SerializedOutput):
-        is_secret = bool(operation.response_or_item_model and operation.response_or_item_model.no_store)
+        is_secret = bool((model := ctx.operation.response_or_item_model) and model.no_store)
         headers = _json_headers(ctx) | _location_header(ctx, status, result.id)
         return Response(status, result.body, headers, secret=is_secret)
     body = result.model_dump_json(by_alias=True).encode()
@@ -37,17 +36,28 @@ def build_response(ctx: Context, result: Any) -> Response:
     secret = result.no_store or any(getattr(result, name) for name in result.secret_fields)
     if secret:
         headers["Cache-Control"] = "no-store"
-    if identity := result.record_identity:
-        headers["ETag"] = conditions.record_etag(*identity, body)
+    if result.record_identity:
+        record_id, version = result.record_identity
+        headers["ETag"] = conditions.record_etag(record_id, version, body)
     elif result.content_etag:
         headers["ETag"] = conditions.digest_etag(body)
     headers |= _location_header(ctx, status, result.id_field and str(getattr(result, result.id_field, "")))
     return _apply_if_none_match(ctx, Response(status, body, headers, secret=secret))
 
 
+def _success_status(ctx: Context) -> int:
+    operation = ctx.operation
+    special_status = (ctx.already_existed and operation.existing_status) or (
+        ctx.was_created and operation.created_status
+    )
+    return special_status or operation.success
+
+
 def _location_header(ctx: Context, status: int, record_id: str) -> dict[str, str]:
     """Return the header with the URL of the record that was created. `record_id`: empty for a singleton."""
     operation, request = ctx.operation, ctx.request
+    if status == operation.created_status:
+        return {"Location": request.base + request.path}
     if not operation.has_location or status != operation.success:
         return {}
     path_values = {**request.parameters, **ctx.container_ids_by_parameter}

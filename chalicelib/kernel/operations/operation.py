@@ -49,7 +49,8 @@ class Operation:
     can give somebody access, by changing records whose type has `gives_access`. Their transaction fails if the caller's
     rights are revoked, or the container is deleted, between the check and the commit.
 
-    Responses: `existing_status` is the status if the record to create exists already. `list_metadata` is the model of
+    Responses: `existing_status` is the status if the record to create exists already. `created_status` is the status if
+    the record to replace did not exist; `Location` then has the URL of the request. `list_metadata` is the model of
     the metadata of a list. `has_etag`: whether a page of the list has an entity tag. `cache_control` is the
     `Cache-Control` header. `alternative` is the advice on what to request instead if a response is too large.
 
@@ -73,6 +74,7 @@ class Operation:
     allows_api_keys: bool = True
     has_external_effects: bool = False
     existing_status: int | None = None
+    created_status: int | None = None
     list_metadata: type[Output] | None = None
     has_etag: bool = False
     cache_control: str = ""

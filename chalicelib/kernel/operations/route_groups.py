@@ -37,8 +37,8 @@ class RouteGroup:
         return self._build_decorator_returning_operation("PATCH", path, OK, **options)
 
     def put(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
-        """Add a replacement (200) or, with `success`, one that also creates (201)."""
-        return self._build_decorator_returning_operation("PUT", path, options.pop("success", OK), **options)
+        """Add a replacement."""
+        return self._build_decorator_returning_operation("PUT", path, OK, **options)
 
     def delete(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
         """Add a removal."""

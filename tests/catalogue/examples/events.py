@@ -3,6 +3,7 @@
 from typing import Final
 
 from chalicelib.features.events.service_keys.entities import ServiceKey
+from chalicelib.features.events.types.entities import EventType
 from chalicelib.kernel.audit_log.application_events import Receipt, ReportedEvent, receive_events
 from chalicelib.kernel.core.clock import after
 from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
@@ -19,6 +20,14 @@ EVENT: Final = {
 """An event of the type that the tenant's deployment declares."""
 
 EXAMPLES: Final[ExampleFactories] = {
+    "put_event_type": lambda _: example(
+        {
+            "description": "An invoice was approved for payment.",
+            "sentence": "{actor} approved {target} over {data.amount}.",
+            "schema": {"type": "object", "properties": {"amount": {"type": "integer"}}},
+        },
+        event_type="invoice.approved",
+    ),
     "create_service_key": lambda _: example({"name": "Billing", "types": ["invoice.*"]}),
     "rotate_service_key": lambda _: example({"graceHours": 1}),
     "create_event": lambda _: example(EVENT),
@@ -32,6 +41,24 @@ def build_entries(tenant: TenantFixture, n: int) -> Neighbours:
     yield from receive_events(
         reports, Receipt(tenant.id, new_fields()["created_at"], NIGHTLY_EXPORT, "create_event", None)
     )
+
+
+def build_types(_tenant: TenantFixture, n: int) -> Neighbours:
+    """Yield an event type, and the item with its name."""
+    fields = new_fields()
+    name = f"neighbour.{chr(97 + n // 26)}{chr(97 + n % 26)}"
+    event_type = EventType(
+        **fields,
+        type=name,
+        description="A neighbour was seen.",
+        sentence="{actor} saw {target}.",
+        deprecated=False,
+        data_schema={"type": "object"},
+        schema_digest=f"{n:064x}",
+        schema_created_at=[fields["created_at"]],
+    )
+    yield event_type
+    yield from event_type.derived_items
 
 
 def build_service_keys(_tenant: TenantFixture, n: int) -> Neighbours:

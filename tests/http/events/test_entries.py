@@ -159,7 +159,7 @@ class TestInvalidEvents:
             ({"version": 7}, {"/version": "not_one_of"}),
             ({"version": 0}, {"/version": "out_of_range"}),
             ({"data": {"amount": "12"}}, {"/data/amount": None}),
-            ({"data": None}, {"/data": None}),
+            ({"data": None}, {"/data/amount": None}),
             ({"targets": []}, {"/targets": "too_few"}),
             ({"targets": [INVOICE] * 11}, {"/targets": "too_many"}),
             ({"targets": [{**INVOICE, "id": "x" * 129}]}, {"/targets/0/id": "too_long"}),

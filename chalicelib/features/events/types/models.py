@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, PrivateAttr, StringConstraints
 
-from chalicelib.kernel.http.fields import JsonObject, Name, Text, Timestamp
+from chalicelib.kernel.http.fields import JsonObject, Name, Text, Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, Output, Query
 from chalicelib.kernel.storage.entity import Entity
 
@@ -20,15 +20,15 @@ _SCHEMA_EXAMPLE: Final = {
 }
 
 
-def _present_if_set(description: str, example: Any) -> Any:
-    """Return a field that is absent in the response if it is None."""
-    return Field(None, description=description, exclude_if=lambda value: value is None, examples=[example])
+def _present_if_set(description: str, *, example: Any = None, **options: Any) -> Any:
+    """Return a field that is absent in the response if it is None. `options`: further arguments of the field."""
+    return Field(None, description=description, exclude_if=lambda value: value is None, examples=[example], **options)
 
 
 class EventTypePut(Input):
-    """An event type of your own application, for the whole deployment.
+    """The definition of something that happens in your own application, such as the approval of an invoice.
 
-    It replaces all fields of the type. Only a change of the schema makes a new version.
+    It replaces all fields, also those that it omits. Only a change of the schema makes a new version.
     """
 
     description: Annotated[Text, StringConstraints(min_length=1, max_length=_MAX_DESCRIPTION_CHARACTERS)] = Field(
@@ -45,7 +45,7 @@ class EventTypePut(Input):
         examples=[_SCHEMA_EXAMPLE],
     )
     deprecated: bool = Field(
-        False, description="Whether programs should stop writing such events. They are still accepted."
+        default=False, description="Whether programs should stop writing such events. They are still accepted."
     )
 
 
@@ -58,7 +58,10 @@ class EventTypeQuery(Query):
 
 
 class SchemaVersionOut(Output):
-    """A version of the schema of an event type."""
+    """The number of a schema that an operator declared, and when.
+
+    Events that name the number are validated with this schema. It never changes.
+    """
 
     version: int = Field(ge=1, examples=[1])
     created_at: Timestamp
@@ -74,13 +77,18 @@ class EventTypeOut(Output):
     id_field = ""
     content_etag = True
 
+    id: Uuid | None = _present_if_set("The id of the type in the log.")
     type: str = Field(examples=["organization.updated"])
     description: str = Field(description="When the event occurs.", examples=["The organization was changed."])
-    sentence: str | None = _present_if_set("The text of chat messages, with placeholders.", "{actor} paid {target}.")
+    sentence: str | None = _present_if_set(
+        "The text of chat messages, with placeholders.", example="{actor} paid {target}."
+    )
     deprecated: bool | None = _present_if_set("Whether programs should stop writing such events.", example=False)
-    version: int | None = _present_if_set("The version of the schema that is shown.", 1)
+    version: int | None = _present_if_set(
+        "The version of the schema that is shown.", example=1, validation_alias="latest_version"
+    )
     versions: list[SchemaVersionOut] | None = _present_if_set(
-        "All versions of the schema, the first one first. Events can name any of them.", None
+        "All versions of the schema, the first one first. Events can name any of them."
     )
     data_schema: dict[str, Any] = Field(
         serialization_alias="schema",
@@ -91,8 +99,8 @@ class EventTypeOut(Output):
         description="An example of the event's `data`. Null if the schema has none.",
         examples=[{"name": "Analytical Engines"}],
     )
-    created_at: Timestamp | None = _present_if_set("When an operator declared the type.", None)
-    updated_at: Timestamp | None = _present_if_set("When an operator changed the type.", None)
+    created_at: Timestamp | None = _present_if_set("When an operator declared the type.")
+    updated_at: Timestamp | None = _present_if_set("When an operator changed the type.")
     _record_identity: tuple[str, int] | None = PrivateAttr(None)
 
     @classmethod
@@ -100,7 +108,7 @@ class EventTypeOut(Output):
         """Return the response for the record of a type."""
         output = super().of(record, **overrides)
         if isinstance(record, Entity):
-            output._record_identity = record.id, record.version
+            output._record_identity = record.id, record.version  # noqa: SLF001 - an object of this class
         return output
 
     @property

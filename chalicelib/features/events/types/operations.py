@@ -12,11 +12,10 @@ routes = RouteGroup("system")
 
 @routes.put(
     "/event-types/{event_type}",
-    success=201,
-    existing_status=200,
+    created_status=201,
     access=Caller.OPERATOR,
     scope=None,
-    emits=("system.event_type.created", "system.event_type.updated"),
+    emits=("system.event_type.updated", "system.event_type.created"),
 )
 def put_event_type(ctx: Context, event_type: EventType | None, body: EventTypePut) -> EventTypeOut:
     """Declare an event type of your own application (201), or replace its fields (200).
@@ -25,5 +24,5 @@ def put_event_type(ctx: Context, event_type: EventType | None, body: EventTypePu
     makes a new version, and events can still name an earlier one. The first word of the type must not be that of a
     built-in type. A deployment has at most 200 types with 50 versions each, and types cannot be removed.
     """
-    ctx.already_existed = event_type is not None
+    ctx.was_created = event_type is None
     return EventTypeOut.of(declare(ctx, ctx.request.parameters["event_type"], event_type, body))

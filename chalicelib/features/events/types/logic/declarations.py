@@ -19,12 +19,12 @@ def put_event_type(ctx: Context, name: str, declared: EventType | None, body: Ev
     Raises ValidationProblem if the type is reserved, or the sentence or the schema is not valid, and Problem
     `limit_exceeded` if the schema changes and has the most versions already.
     """
-    fields = {"description": body.description, "sentence": body.sentence, "deprecated": body.deprecated}
+    fields: dict[str, Any] = {"description": body.description, "sentence": body.sentence, "deprecated": body.deprecated}
     has_new_schema = declared is None or not json_equal(declared.data_schema, body.data_schema)
     _reject_invalid_declaration(name, body, has_new_schema=has_new_schema)
     if declared and not has_new_schema:
         updated = ctx.changes.update(declared, **fields)
-        return declared if updated is declared else ctx.changes.event(updated, "system.event_type.updated")
+        return declared if updated is declared else ctx.changes.event(updated)
     schema_fields = _build_schema_fields(body.data_schema)
     created_at = [*(declared.schema_created_at if declared else ()), ctx.now]
     if len(created_at) > MAX_VERSIONS:
@@ -35,8 +35,9 @@ def put_event_type(ctx: Context, name: str, declared: EventType | None, body: Ev
     )
     fields |= {**schema_fields, "schema_created_at": created_at}
     if declared:
-        return ctx.changes.event(ctx.changes.update(declared, **fields), "system.event_type.updated")
-    return ctx.changes.event(ctx.changes.create(EventType(**ctx.new_id_and_time_fields(), type=name, **fields)))
+        return ctx.changes.event(ctx.changes.update(declared, **fields))
+    created = ctx.changes.create(EventType(**ctx.new_id_and_time_fields(), type=name, **fields))
+    return ctx.changes.event(created, "system.event_type.created")
 
 
 def _build_schema_fields(schema: dict[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,6 @@ def _describe_unknown(text: str, known_names: Collection[str]) -> str:
     detail = (
         f"{text!r} names no property in `properties` of the schema."
         if name.startswith(_DATA)
-        else f"{text!r} is no placeholder. Use {{actor}}, {{target}}, or a property of the data such as {{data.amount}}."
+        else f"{text!r} is no placeholder. Use {{actor}}, {{target}}, or a property of the data: {{data.amount}}."
     )
     return " ".join(filter(None, (detail, ask_whether_meant(find_nearest_names(name, known_names)))))
