@@ -16,7 +16,7 @@ from tests.harness.external_servers import stub_external_servers
 from tests.harness.reference_data import load_small_dataset
 from tests.harness.workers import Workers
 from tests.model.model_run import FakeEndpoints, ModelRun
-from tests.model.service_model import Json
+from tests.model.service_model import SYSTEM, ExpectedEntry, Json
 
 
 def _sender(who: str | int = "ada") -> Json:
@@ -86,8 +86,11 @@ def begin_run(
         endpoints = FakeEndpoints()
         monkeypatch.setattr(webhook_client, "post_webhook", endpoints.post)
         load_small_dataset()
-        declare_event_type(api, people_by_username["operator"])
         run = ModelRun(api, workers, clock, people_by_username, endpoints)
+        operator = people_by_username["operator"]
+        declare_event_type(api, operator)
+        declaration = ExpectedEntry("system.event_type.created", "invoice.approved", operator.id, "put_event_type")
+        run.model.expected_entries[SYSTEM] = [declaration]
         for name, arguments in INITIAL_STEPS:
             run.execute_step(name, arguments)
         return run
