@@ -23,6 +23,7 @@ from tests.docs.keys import template_pattern
 from tests.harness import memory_aws, research_records
 from tests.harness.callers import Caller
 from tests.harness.domains import set_domain_state
+from tests.harness.event_types import declare_event_type
 from tests.harness.exports import append_entries
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import set_role
@@ -62,6 +63,7 @@ def items(api, organization, ada, operator, configure, userinfo_profile, issuer,
     set_domain_state(platform, "verified", next_check_at=now())
     create_site(api, organization, platformId=platform.id)
     create_service_key(api, operator)
+    declare_event_type(api, operator)
     api.patch(organization.path, caller=ada, json={"companyAddress": "x" * 3500}).expect(200)
     api.post(f"{organization.path}/audit-log/reconciliations", caller=ada).expect(202)
     start_chain_test(organization.id, turns=2)

@@ -51,6 +51,7 @@ EXAMPLES_BY_PATH_PARAMETER: Final[Mapping[str, str]] = {
     "city_id": "2657896",
     "country_id": "CH",
     "currency_id": "CHF",
+    "event_type": "invoice.approved",
     "language_id": "deu",
     "module_id": "events",
     "navigation_id": "main",

@@ -1,6 +1,7 @@
 """Event types of the application: declaring them, their versions, and who sees them."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import pytest
@@ -95,6 +96,16 @@ class TestDeclaring:
         assert earlier.json["version"] == 1
         latest = api.post(path, json={"type": "invoice.approved", "data": {}}, caller=ada)
         assert latest.status == 422
+
+    def test_concurrent_changes_get_versions_of_their_own(self, api, operator, put):
+        schemas = [{**SCHEMA, "description": str(number)} for number in range(4)]
+        with ThreadPoolExecutor() as pool:
+            answers = [*pool.map(lambda schema: put(schema=schema), schemas)]
+        assert sorted(answer.status for answer in answers) == [200, 200, 200, 201]
+        assert sorted(answer.json["version"] for answer in answers) == [1, 2, 3, 4]
+        for answer in answers:
+            shown = api.get("/event-types/invoice.approved", caller=operator, query={"version": answer.json["version"]})
+            assert shown.json["schema"] == answer.json["schema"]
 
     def test_only_operators_declare_types(self, put, ada):
         assert put(caller=ada).status_and_code == "403 forbidden"
