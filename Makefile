@@ -210,8 +210,9 @@ renew-seals: .venv/installed ## replace the seals of log entries after a rotatio
 	@$(BIN)/python -m local renew-seals $(STAGED)
 
 .PHONY: load
-load: .venv-dev/installed .venv-emulator/installed $(LOAD)/node_modules/installed ## measure the running service under load (5 minutes)
+load: .venv-dev/installed .venv-emulator/installed $(LOAD)/node_modules/installed ## measure the running service and its application events under load (5 minutes)
 	@$(DEV)/python -m benchmarks.performance.load
+	@$(DEV)/python -m benchmarks.performance.event_load
 
 .PHONY: soak
 soak: .venv-dev/installed .venv-emulator/installed ## load the service while its processes are killed, then check it (MINUTES=30; SEED= repeats a run)

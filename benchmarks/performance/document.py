@@ -14,7 +14,7 @@ from local.paths import ROOT
 
 PAGE_FILE: Final = ROOT / "docs" / "reference" / "performance.md"
 _RESULTS: Final = ROOT / "benchmarks" / "results"
-_ORDER: Final = ("peers", "operations", "load", "noisy_neighbor")
+_ORDER: Final = ("peers", "operations", "load", "event_load", "noisy_neighbor")
 
 _HEAD: Final = """\
 # Performance

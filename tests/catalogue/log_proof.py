@@ -70,7 +70,7 @@ def entry_of_request(answer: ApiResponse) -> Json:
 
 def principal_of(entry: Json) -> Json:
     """Return who caused an entry, as the service authenticated them: of an application event, who reported it."""
-    principal: Json = entry.get("reportedBy", entry["actor"])
+    principal: Json = entry["reportedBy"] if "reportedBy" in entry else entry["actor"]
     return principal
 
 
@@ -180,7 +180,7 @@ def _expected_deliveries(subscribers: Iterable[str], bodies: Mapping[str, Json])
     expected: dict[str, list[str]] = {}
     patterns: dict[str, list[str]] = {}
     for entry_id, entry in bodies.items():
-        target = {"id": None, "type": ""} if "reportedBy" in entry else entry["target"]
+        target: Json = {"id": "", "type": ""} if "reportedBy" in entry else entry["target"]
         if target["id"] in subscribers and "events" in entry["data"]:
             patterns[target["id"]] = entry["data"]["events"]
         for subscriber, events in patterns.items():

@@ -22,7 +22,7 @@ ROLES = {"operations", "tasks", "logic", "entities", "models"}
 GENERATED = {"declarations"}
 MUTABLE_DATACLASSES: Final = {
     *("Context", "Exchange", "Response", "UnitOfWork", "PendingWrite", "TreeReader", "Walk"),
-    *("Usage", "RateLimitUsage", "_BatchReservingCounter", "_ShardSweep", "_Runner", "_Cluster"),
+    *("Usage", "RateLimitUsage", "BatchReservingCounter", "_ShardSweep", "_Runner", "_Cluster"),
     *("DatasetCache", "RecordColumns", "ExternalEffect", "UnverifiedCredential"),
     *("Problem", "TransactionCancelled", "IdempotencyKeyConflict"),
 }

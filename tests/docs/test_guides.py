@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.notifications.channels.entities import MAX_CHANNELS
+from chalicelib.features.notifications.channels.logic.application_messages import MAX_TEXT_CHARACTERS
 from chalicelib.features.notifications.channels.logic.display_names import MAX_NAME_CHARACTERS
 from chalicelib.features.notifications.channels.logic.provider_rules import RETRY_SECONDS, url_mismatch_reason
 from chalicelib.kernel.core.settings import Settings
@@ -69,6 +70,7 @@ def test_the_documented_retries_and_limits_are_those_of_the_code():
     assert [int(n) * UNITS[unit] for n, unit in re.findall(r"(\d+) (s|min|h)\b", pauses)] == list(RETRY_SECONDS)
     assert f"up to {MAX_CHANNELS} channels" in CHANNELS
     assert f"longer than {MAX_NAME_CHARACTERS} characters" in CHANNELS
+    assert f"more than {MAX_TEXT_CHARACTERS} characters" in CHANNELS
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_COMMANDS, ids=lambda page: page.name)

@@ -46,6 +46,20 @@ def read_integrity_report(reader: ApiClient, organization: str) -> Any:
     return report
 
 
+def wait_until_all_verified(reader: ApiClient, organization: str) -> None:
+    """Wait until a log of any length has no pending entries, and let the service verify all of it."""
+    path, cursor = f"/organizations/{organization}/audit-log/verify-integrity", None
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    while True:
+        report = reader.get(path, params={"cursor": cursor} if cursor else {}).json()
+        assert report["valid"], report
+        assert time.monotonic() < deadline, report
+        cursor = report["nextCursor"]
+        if cursor is None and not report["pendingEntries"]:
+            return
+        time.sleep(0 if cursor else _POLL_SECONDS)
+
+
 def list_entries(reader: ApiClient, organization: str, **filters: str) -> list[LogEntry]:
     return list_items(reader, f"/organizations/{organization}/audit-log", **filters)
 

@@ -35,7 +35,9 @@ from tests.faults import delivery_examples
 from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import memory_aws, snapshots
 from tests.harness.anchors import run_anchoring
+from tests.harness.application_events import commit_application_event
 from tests.harness.clock import Clock
+from tests.harness.declared_types import declare_event_type
 from tests.harness.domains import claim_domain, stored_custom_domain
 from tests.harness.exports import append_entries, create_export
 from tests.harness.invitations import create_invitation
@@ -55,6 +57,9 @@ def run_sweep(tenant: TenantFixture) -> None:
 def run_anchoring_schedule(tenant: TenantFixture) -> None:
     """Run the schedule of every hour."""
     tenant.workers.run_hourly_anchoring()
+
+
+MARKED_FIELD: Final = {"type": "string", "x-personal-data": True}
 
 
 @dataclass(frozen=True)
@@ -140,12 +145,16 @@ def change_role_with_notice(tenant: TenantFixture) -> ItemKey:
 
 
 def create_erasure(tenant: TenantFixture) -> ItemKey:
-    """Request the erasure of the editor, whom log entries name."""
+    """Request the erasure of the editor, whom log entries name, also as a customer of the application."""
     owner, editor = tenant.people.owner, tenant.people.editor
     member = f"{tenant.organization.path}/members/{editor.id}"
     assert tenant.api.patch(member, caller=owner, json={"role": "member"}).status == 200
+    declare_event_type("invoice.approved", "{actor} approved {target}.", {"properties": {"id": MARKED_FIELD}})
+    for data in ({"id": "c-17"}, {"other": "c-17"}):
+        commit_application_event(tenant.id, actor=None, data=data)
     tenant.workers.run_until_idle()
-    erasure = tenant.api.post(f"{tenant.organization.path}/erasures", caller=owner, json={"email": editor.email})
+    person = {"email": editor.email, "actor": {"type": "customer", "id": "c-17"}}
+    erasure = tenant.api.post(f"{tenant.organization.path}/erasures", caller=owner, json=person)
     return f"O#{tenant.id}", f"Z#{erasure.json['id']}"
 
 

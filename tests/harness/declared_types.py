@@ -16,7 +16,7 @@ def declare_event_type(name: str, sentence: str, schema: dict[str, Any] | None =
         description="Something happened.",
         sentence=sentence,
         deprecated=False,
-        schema=schema or {},
+        data_schema=schema or {},
         schema_digest=name,
         schema_created_at=[now()],
     )

@@ -15,6 +15,7 @@ from local.__main__ import main
 from local.seed import seeding
 from local.seed.callers import SeedFailed, Service
 from local.seed.content.company import OWNER
+from local.seed.content.events import EVENT_TYPES
 from local.seed.leads import operator_caller
 from local.seed.library import ensure_research_library
 from local.seed.organization import Company, person_by_username
@@ -123,6 +124,16 @@ def test_a_site_of_a_dozen_pages_is_published(seeded_records):
     assert len(links) > 5
     targets = {path for path in values(seeded_records, "sites/redirects", "toPath") if path.startswith("/")}
     assert {*links, *targets} - {"/guides/:splat"} <= published
+
+
+def test_three_event_types_are_declared_and_an_event_of_each_is_reported(service, seeded_records):
+    events = seeded_records["organizations/events"][::-1]
+    assert [event["type"] for event in events] == [*EVENT_TYPES]
+    assert ["asserted" in event["actor"] for event in events] == [True, True, False]
+    assert {event["reportedBy"]["name"] for event in events} == {"Maud Ellery"}
+    for name in EVENT_TYPES:
+        assert service.anonymous_caller().find(f"/event-types/{name}") is None
+        assert operator_caller(service).get(f"/event-types/{name}")["version"] == 1
 
 
 def test_the_report_shows_ids_and_commands(service, seeded_records):

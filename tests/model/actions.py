@@ -19,7 +19,7 @@ ActionFunction = Callable[..., None]
 
 ACTION_GROUPS: Final = (
     *("organizations", "members", "invitations", "api_keys", "webhooks", "platforms", "platform_members", "spaces"),
-    *("domains", "taxonomy", "sites", "pages", "leads", "reference", "faults"),
+    *("domains", "taxonomy", "sites", "pages", "leads", "reference", "events", "faults"),
 )
 
 PEOPLE: Final = ("ada", "grace", "edith", "mary", "stranger", "emmy", "operator", "nobody")

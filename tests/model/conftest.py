@@ -11,11 +11,12 @@ from tests.harness import snapshots
 from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
+from tests.harness.event_types import declare_event_type
 from tests.harness.external_servers import stub_external_servers
 from tests.harness.reference_data import load_small_dataset
 from tests.harness.workers import Workers
 from tests.model.model_run import FakeEndpoints, ModelRun
-from tests.model.service_model import Json
+from tests.model.service_model import SYSTEM, ExpectedEntry, Json
 
 
 def _sender(who: str | int = "ada") -> Json:
@@ -86,6 +87,10 @@ def begin_run(
         monkeypatch.setattr(webhook_client, "post_webhook", endpoints.post)
         load_small_dataset()
         run = ModelRun(api, workers, clock, people_by_username, endpoints)
+        operator = people_by_username["operator"]
+        declare_event_type(api, operator)
+        declaration = ExpectedEntry("system.event_type.created", "invoice.approved", operator.id, "put_event_type")
+        run.model.expected_entries[SYSTEM] = [declaration]
         for name, arguments in INITIAL_STEPS:
             run.execute_step(name, arguments)
         return run

@@ -123,7 +123,7 @@ def _check_log(run: ModelRun, organization: ModelRecord) -> list[Json]:
     expected = [(t.type, t.operation_id, t.actor_id) for t in expected_entries]
     assert [(e["type"], e["context"]["operationId"], e["actor"]["id"]) for e in requested] == expected
     for entry, expected_entry in zip(requested, expected_entries, strict=True):
-        actual_ids = (entry["target"]["id"], entry["data"]["id"])
+        actual_ids = (entry["target"]["id"], entry["data"].get("id"))
         assert expected_entry.target_id in actual_ids, f"{entry} is not about {expected_entry.target_id}"
     own_entries = [(e["type"], e["target"]["id"]) for e in entries if e["actor"]["type"] == "system"]
     expected_own_entries = run.model.expected_system_entries.get(organization.id, [])

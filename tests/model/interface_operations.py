@@ -67,10 +67,10 @@ def scopes_allow(scopes: list[str], row: InterfaceOperation) -> bool:
     return role in ("", "member", "editor") and "write" in expanded_scopes
 
 
-_AREAS_OF_READ: Final = ("organizations", "platforms", "domains", "taxonomy", "research", "sites")
+_AREAS_OF_READ: Final = ("organizations", "events", "platforms", "domains", "taxonomy", "research", "sites")
 _AREAS: Final = (
     *("organizations", "members", "api-keys", "audit-log", "domains", "channels", "webhooks", "platforms", "spaces"),
-    *("taxonomy", "research", "sites"),
+    *("taxonomy", "research", "sites", "events"),
 )
 _AREA_BY_EVENT_PREFIX: Final = {
     **dict.fromkeys(("organization.member", "platform.member", "space.member"), "members"),
@@ -100,7 +100,8 @@ def readable_areas(scopes: list[str] | None) -> list[str] | None:
 
 
 def is_event_in_areas(event: str, areas: list[str] | None) -> bool:
-    area = next(area for prefix, area in _AREA_BY_EVENT_PREFIX.items() if f"{event}.".startswith(f"{prefix}."))
+    matching = (area for prefix, area in _AREA_BY_EVENT_PREFIX.items() if f"{event}.".startswith(f"{prefix}."))
+    area = next(matching, "events")  # All others are events of the application.
     return areas is None or area in areas
 
 

@@ -122,6 +122,7 @@ def unrelated_records(marks: set[str]) -> tuple[dict[tuple[str, str], Item], int
     """
     items, marked_keys = snapshots.items_by_key(), {*keys_of_items_containing(*marks)}
     ids = {items[key]["id"] for key in marked_keys if "id" in items[key]}
+    ids |= {sk for pk, sk in marked_keys if pk.startswith("B#")}  # Entries whose body is an item of its own.
     entries = sum(any(mark in entry.body.decode().lower() for mark in marks) for entry in log_proof.load_entries(items))
     others = {
         key: item

@@ -28,6 +28,7 @@ from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.audit.reconciliations.logic import comparison
 from chalicelib.features.audit.reconciliations.logic.comparison import key_pattern
 from chalicelib.features.notifications.channels.logic import provider_rules
+from chalicelib.features.privacy.erasures.logic.named_actors import NamedActor
 from chalicelib.kernel.http import fields
 from chalicelib.kernel.http.fields import pattern_validator_and_schema
 from chalicelib.kernel.operations.operation import Operation
@@ -155,6 +156,9 @@ def dynamic_pattern_sources() -> dict[DynamicPattern, set[str]]:
         (Operation.__module__, "pattern"): {p for o in all_operations() for p in o.path_parameter_patterns.values()},
         (comparison.__name__, "pattern"): {
             key_pattern(f"{each.pk}\n{each.sk}").pattern for each in list_record_types() if hasattr(each, "pk")
+        },
+        (NamedActor.__module__, r"f'(?<!\\w)(?<!\\w-){re.escape(self.id)}(?!\\w)(?!-\\w)'"): {
+            NamedActor(uuid, "customer", uuid)._id_pattern.pattern  # noqa: SLF001
         },
         (PersonIdentifiers.__module__, "'|'.join(patterns) or _NOTHING"): {ada._user_id_or_email_pattern.pattern},  # noqa: SLF001
     }

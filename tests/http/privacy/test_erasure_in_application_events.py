@@ -145,13 +145,9 @@ class TestPersonalData:
                 {"number": 17},
             )
         }
-        for other in (
-            {"note": "170 a17 17-b"},
-            {"public": "17", "count": 17, "other": "17"},
-            {"customer": {"name": "17"}},
-            {"people": []},
-        ):
-            report(actor=None, data=other)
+        others: list[dict[str, Any]] = [{"note": "170 a17 17-b"}, {"public": "17", "count": 17, "other": "17"}]
+        for data in (*others, {"customer": {"name": "17"}}, {"people": []}):
+            report(actor=None, data=data)
         workers.deliver()
         assert erase(actor={"type": "customer", "id": "17"}) == (0, len(named))
         assert erased_ids() == named

@@ -16,6 +16,8 @@ MAX_TEXT_CHARACTERS: Final = 580
 """Maximum characters of a text. A section of Slack has 3,000 characters, of which `&` takes five when it is escaped."""
 
 _MAX_VALUE_CHARACTERS: Final = 120
+"""Maximum characters of a name or of a value of the data in a text."""
+
 _MISSING_VALUE: Final = "—"
 
 

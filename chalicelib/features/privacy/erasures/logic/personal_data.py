@@ -1,8 +1,8 @@
-"""The fields of application events that the schemas of their types mark as personal data."""
+"""The fields of application events that the schemas of their types mark as personal data (`x-personal-data`)."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 from chalicelib.features.events.types.logic.definitions import (
     Definition,
@@ -14,13 +14,6 @@ from chalicelib.features.events.types.logic.definitions import (
 from chalicelib.features.privacy.erasures.logic.named_actors import ListPersonalValues, TypeVersion
 from chalicelib.kernel.storage import table
 
-PERSONAL_DATA_KEYWORD: Final = "x-personal-data"
-"""The keyword of a schema that marks what it describes as personal data, if its value is true.
-
-JSON Schema (2020-12, section 6.5) treats unknown keywords as annotations. An evaluation collects those of all
-subschemas that apply to a value.
-"""
-
 
 def load_personal_values(type_versions: Collection[TypeVersion]) -> Mapping[TypeVersion, ListPersonalValues]:
     """Load the schemas of versions of event types, and return the functions that list the values marked as personal.
@@ -31,30 +24,14 @@ def load_personal_values(type_versions: Collection[TypeVersion]) -> Mapping[Type
     result: dict[TypeVersion, ListPersonalValues] = {}
     for event_type, version in type_versions:
         with suppress(UnknownType, UnknownVersion):
-            result[event_type, version] = _PersonalValues(find_definition(items, event_type, version))
+            result[event_type, version] = _personal_values_lister(find_definition(items, event_type, version))
     return result
 
 
-class _PersonalValues:
-    def __init__(self, definition: Definition) -> None:
-        self._definition = definition
+def _personal_values_lister(definition: Definition) -> ListPersonalValues:
+    def list_personal_values(data: Mapping[str, Any]) -> list[Any]:
+        from chalicelib.features.events.types.logic.data_validation import list_personal_data
 
-    def __call__(self, data: Mapping[str, Any]) -> Iterable[Any]:
-        import jsonschema_rs
+        return [value for _, value in list_personal_data(definition.cache_key, definition.schema, data)]
 
-        return _iter_marked_values(jsonschema_rs.validator_for(self._definition.schema), data)
-
-
-def _iter_marked_values(validator: Any, data: Mapping[str, Any]) -> Iterator[Any]:
-    for each in validator.evaluate(data).annotations():
-        annotations = each["annotations"]
-        if isinstance(annotations, dict) and annotations.get(PERSONAL_DATA_KEYWORD) is True:
-            yield _value_at(data, each["instanceLocation"])
-
-
-def _value_at(data: Any, pointer: str) -> Any:
-    """Return the value at a JSON Pointer (RFC 6901)."""
-    for token in pointer.split("/")[1:]:
-        name = token.replace("~1", "/").replace("~0", "~")
-        data = data[int(name)] if isinstance(data, list) else data[name]
-    return data
+    return list_personal_values
