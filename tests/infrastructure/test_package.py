@@ -16,6 +16,7 @@ from botocore.loaders import Loader
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 
+from chalicelib.entrypoints import documentation
 from infrastructure.account import CommandError
 from infrastructure.botocore_models import API_ACTIONS
 from infrastructure.chalice_project import create_project
@@ -89,6 +90,11 @@ def test_the_package_contains_the_files_of_the_service_and_no_others_of_the_proj
     foreign = {"infrastructure", "local", "tests", "bin"} | {"boto3", "botocore", "s3transfer"}
     assert not {name.partition("/")[0] for name in files} & (foreign | {"moto", "pip", "setuptools"})
     assert not [name for name in files if re.search(r"\.pyi$|__pycache__|/tests?/|\.h$|RECORD$", name)]
+
+
+def test_the_package_contains_the_files_that_the_documentation_page_offers(files):
+    offered = [path.relative_to(ROOT).as_posix() for path in documentation._ASSETS.values()]  # noqa: SLF001 - they are not otherwise named
+    assert [name for name in offered if name not in files] == []
 
 
 def test_botocore_finds_the_models_of_all_calls_in_the_package(package, tmp_path):
