@@ -76,6 +76,7 @@ def define_alarms(functions: list[str]) -> Mapping[str, Alarm]:
         **_message_alarms(),
         **_schedule_alarms(),
         **_log_integrity_alarms(),
+        **_witness_alarms(),
         **_mail_alarms(),
     }
 
@@ -311,18 +312,16 @@ def _log_integrity_alarms() -> dict[str, Alarm]:
             0,
             period_seconds=HOUR,
         ),
-        "witnesses-refused": Alarm(
-            "A witness refuses the log of anchors: it contradicts what the witness has cosigned before.",
-            {"refused": service_metric("WitnessesRefused", "Sum")},
-            0,
-            period_seconds=HOUR,
-        ),
-        "witnesses-silent": Alarm(
-            "A witness has not cosigned the log of anchors for 3 hours.",
-            {"silent": service_metric("WitnessesSilent", "Maximum")},
-            0,
-            period_seconds=HOUR,
-        ),
+    }
+
+
+def _witness_alarms() -> dict[str, Alarm]:
+    refused, silent = (service_metric(name, "Sum") for name in ("WitnessesRefused", "WitnessesSilent"))
+    refuses = "A witness refuses the log of anchors: it contradicts what it has cosigned."
+    is_silent = "A witness has not cosigned the log of anchors for 3 hours."
+    return {
+        "witnesses-refused": Alarm(refuses, {"refused": refused}, 0, period_seconds=HOUR),
+        "witnesses-silent": Alarm(is_silent, {"silent": silent}, 0, period_seconds=HOUR),
     }
 
 

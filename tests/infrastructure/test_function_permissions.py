@@ -195,7 +195,7 @@ def test_the_api_may_create_the_key_for_email_hashes_and_commit_a_long_entry(ten
 
 
 @pytest.mark.usefixtures("mailbox", "external_servers")
-@pytest.mark.parametrize("name", ["domains.check", "pages.turn", "purges.purge", "research.work"])
+@pytest.mark.parametrize("name", ["domains.check", "pages.turn", "purges.purge", "research.work", "witnesses.submit"])
 def test_the_sweep_may_claim_due_tasks(name, tenant, workers, clock):
     pk, sk = task_examples.EXAMPLES[name].prepare(tenant)
     clock.shift(days=400)

@@ -15,6 +15,7 @@ from chalicelib.kernel.audit_log.entry_macs import load_signing_key_matching_pub
 from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.crypto import checkpoints
+from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import jobs
 from local.tools.schedule_anchors import schedule_first_anchors
@@ -271,6 +272,41 @@ def rewrite_history(logs):
             pending = {"index2pk": anchored_checkpoints.pending_pk(0), "index2sk": f"{item['pk']}#{item['sk']}"}
             unassigned = {name: value for name, value in item.items() if name != "leaf_index"}
             memory_aws.put_item(unassigned | pending | {"note": checkpoints.sign_checkpoint_note(forged, seed)})
+
+
+class TestConcurrentWorkers:
+    def test_a_submission_that_a_later_one_has_overtaken_is_no_refusal(self, logs, witness, clock):
+        def overtake(body: str) -> WitnessResponse:
+            witness.respond = None
+            logs[0].append()
+            logs[0].anchor()
+            return witness.cosign_if_consistent(body)
+
+        witness.respond = overtake
+        with capture_log_records() as records:
+            logs[0].anchor()
+        assert not [each for each in records if "witnessRefusal" in each]
+        assert witness.latest[ORIGIN] == (4, rfc6962.tree_root(tree_of_anchors()))
+        assert best_cosigners() == ["w0.example", "w1.example", "w2.example"]
+
+    def test_a_publication_that_a_later_one_has_overtaken_does_not_replace_it(self, logs, witness, monkeypatch):
+        sign_note = anchor_log.sign_note
+
+        def sign_after_growth(tree: CompactRange) -> str:
+            if tree.size == 3 and anchor_log.sign_note is sign_after_growth:
+                monkeypatch.setattr(anchor_log, "sign_note", sign_note)
+                logs[0].append()
+                logs[0].anchor()
+            return sign_note(tree)
+
+        pk, sk = anchor_log.HEAD_KEY
+        for log in logs:
+            anchored_checkpoints.store_if_absent(log.id, Head.from_item_or_empty(table.get(head_key(log.id))))
+        for batch in anchored_checkpoints.iter_pending_batches():
+            anchor_log.append(batch)
+        monkeypatch.setattr(anchor_log, "sign_note", sign_after_growth)
+        tasks.collect_anchored_checkpoints({"task": tasks.COLLECTION_TASK, "pk": pk, "sk": sk})
+        assert stored_log().published_size == len(tree_of_anchors()) > 3
 
 
 class TestFork:

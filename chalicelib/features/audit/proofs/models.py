@@ -84,7 +84,10 @@ _CHECKPOINT_DESCRIPTION = "The newest signed tree head (C2SP tlog-checkpoint). T
 
 
 class AnchorProof(Output):
-    """The anchor of the log that contains the entry: a signed tree head that was stored outside of the table."""
+    """The first anchor of the log after the entry: a signed tree head that was stored outside of the table.
+
+    `path` proves that its tree contains the entry.
+    """
 
     tree_size: int = Field(ge=1, description="The number of entries of the anchored tree.", examples=[2])
     path: list[HexHash] = Field(
@@ -98,7 +101,10 @@ class AnchorProof(Output):
 
 
 class WitnessProof(Output):
-    """A proof that witnesses have seen the history that contains the entry: an anchor in a log that they cosigned."""
+    """What servers outside of the service have cosigned: one log of the anchors of all organizations.
+
+    `path` proves that it contains the anchor. `verify.py receipt --witness-key` checks the cosignatures.
+    """
 
     anchor: AnchorProof
     index: int = Field(ge=0, description="The index of the anchor in the log of anchors, from 0.", examples=[0])

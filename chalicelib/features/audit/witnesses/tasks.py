@@ -53,14 +53,11 @@ def collect_anchored_checkpoints(message: dict[str, Any]) -> None:
             if time.monotonic() > ends_at:
                 queues.enqueue_message(message)
                 return
-        head = anchor_log.load_head_or_empty()
+        witnesses = publication.publish_head()
     except BrokenHead:
         add_fields(refused="bad_signature")
         add_metrics(AnchorsRefused=1)
         return
-    if not head.tree.size:
-        return
-    witnesses = publication.publish(head)
     if silent := publication.silent_witness_names(witnesses):
         add_fields(silentWitnesses=silent)
         add_metrics(WitnessesSilent=len(silent))
@@ -89,9 +86,10 @@ def submit_to_witness(message: dict[str, Any]) -> None:
         add_fields(witnessFailure=str(failure))
         jobs.release_with_growing_delay(witness)
     except CheckpointRefused as refusal:
+        # If a later checkpoint was published meanwhile, this fails, and the refusal of the earlier one means nothing.
+        jobs.release(witness, delay_seconds=_REFUSAL_DELAY_SECONDS, refusal=str(refusal))
         add_fields(witnessRefusal=str(refusal))
         add_metrics(WitnessesRefused=1)
-        jobs.release(witness, delay_seconds=_REFUSAL_DELAY_SECONDS, refusal=str(refusal))
     else:
         publication.store_cosignature(witness, log.published_note, cosignature)
         add_fields(cosigned=submission.size)

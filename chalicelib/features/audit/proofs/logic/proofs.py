@@ -38,18 +38,10 @@ def build_entry_proof_json(
 
     `witnessed_log`: the cosigned checkpoints of the log of anchors, if there are any.
 
-    Raises Problem `conflict` if the entry is not in the tree yet or was altered, ValidationProblem if the size in
-    the query does not fit, and as `load_verified_paths` does.
+    Raises Problem `conflict` if the entry is not in the tree yet or was altered, ValidationProblem if the size in the
+    query does not fit, and as `load_verified_paths` does.
     """
-    sequence, size = stored.item.get("sequence"), query.tree_size or tree.size
-    if "sequence" not in stored.item or (isinstance(sequence, int) and sequence > tree.size):
-        raise Problem(
-            "conflict",
-            "The entry is not in the signed tree yet. Try again in a moment.",
-            headers={"Retry-After": str(UNSEALED_RETRY_SECONDS)},
-        )
-    if not isinstance(sequence, int) or find_failure_at_claimed_sequence(tree.log_id, stored):
-        raise Problem("conflict", ALTERED_DETAIL.format("The entry was altered."))
+    sequence, size = _provable_sequence_or_raise(tree, stored), query.tree_size or tree.size
     if not sequence <= size <= tree.size:
         detail = f"must be between {sequence}, the sequence of the entry, and {tree.size}, the size of the log"
         raise ValidationProblem([FieldError("query/treeSize", "out_of_range", detail)])
@@ -75,6 +67,20 @@ def build_entry_proof_json(
     }
     public_fields = {to_camel(name): value for name, value in fields.items()}
     return b'{"entry":' + entry_json + b"," + to_json(public_fields)[1:]
+
+
+def _provable_sequence_or_raise(tree: SealedTree, stored: StoredEntry) -> int:
+    """Return the sequence of an entry. Raises Problem `conflict` if it has none in the tree, or was altered."""
+    sequence = stored.item.get("sequence")
+    if "sequence" not in stored.item or (isinstance(sequence, int) and sequence > tree.size):
+        raise Problem(
+            "conflict",
+            "The entry is not in the signed tree yet. Try again in a moment.",
+            headers={"Retry-After": str(UNSEALED_RETRY_SECONDS)},
+        )
+    if not isinstance(sequence, int) or find_failure_at_claimed_sequence(tree.log_id, stored):
+        raise Problem("conflict", ALTERED_DETAIL.format("The entry was altered."))
+    return sequence
 
 
 def build_consistency_proof_fields(tree: SealedTree, from_size: int, to_size: int | None) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Any, Final
 from chalicelib.features.audit.witnesses.entities import PARTITION, Witness, WitnessedLog
 from chalicelib.features.audit.witnesses.logic import anchor_log
 from chalicelib.features.audit.witnesses.models.settings import WitnessEndpoint, WitnessSettings
-from chalicelib.kernel.audit_log.ledger import Head
 from chalicelib.kernel.core.clock import after, now, sleep_with_jittered_backoff
 from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.crypto import checkpoints
@@ -25,24 +24,29 @@ _ID_CHARACTERS: Final = 32
 _MAX_TRIES: Final = 5
 
 
-def publish(head: Head) -> list[Witness]:
-    """Publish the checkpoint of a head unless it is published, and return the witnesses in the settings.
+def publish_head() -> list[Witness]:
+    """Publish the checkpoint of the head unless it is published, and return the witnesses in the settings.
 
-    Each submission is due at once. Witnesses that are not in the settings any more are removed. Raises Problem
-    `unavailable`, and ConcurrentModification if other workers keep changing the records.
+    Each submission is due at once. Witnesses that are not in the settings any more are removed. Nothing happens before
+    the first anchor. Raises BrokenHead, Problem `unavailable`, and ConcurrentModification if other workers keep
+    changing the records.
     """
     for attempt in range(_MAX_TRIES):
         try:
-            return _publish_once(head)
+            return _publish_head_once()
         except ConcurrentModification:
             sleep_with_jittered_backoff(attempt)
-    return _publish_once(head)
+    return _publish_head_once()
 
 
-def _publish_once(head: Head) -> list[Witness]:
+def _publish_head_once() -> list[Witness]:
     items = table.query_all(PARTITION, "")
     log = next((WitnessedLog.from_item(item) for item in items if item.get("kind") == WitnessedLog.kind), None)
     stored = [Witness.from_item(item) for item in items if item.get("kind") == Witness.kind]
+    # The head is read after the published checkpoint, so an intact log is not shorter.
+    head = anchor_log.load_head_or_empty()
+    if not head.tree.size:
+        return []
     stored_witnesses, note = {witness.id: witness for witness in stored}, anchor_log.sign_note(head.tree)
     changes = UnitOfWork(now())
     is_new = log is None or checkpoints.parse(log.published_note).text != checkpoints.parse(note).text
