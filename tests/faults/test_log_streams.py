@@ -50,10 +50,8 @@ def test_a_fault_at_any_call_repeats_at_most_one_batch_and_loses_none(
         batches = [[entry["sequence"] for entry in decode_https_batch(request)] for request in receiver.requests]
         distinct = [batch for number, batch in enumerate(batches) if batch not in batches[:number]]
         assert len(batches) - len(distinct) <= 1, (at, injected.failed_call, batches)
-        assert [*chain.from_iterable(distinct)] == [*range(1, head_item(organization)["size"] + 1)], (
-            at,
-            injected.failed_call,
-        )
+        expected = [*range(1, head_item(organization)["size"] + 1)]
+        assert [*chain.from_iterable(distinct)] == expected, (at, injected.failed_call)
         assert stream.progress.due_at is None
         at += 1
     assert at > 10
