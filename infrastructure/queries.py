@@ -97,6 +97,14 @@ QUERIES: Final[Mapping[str, Query]] = {
 | sort attempts desc
 | limit 100""",
     ),
+    "failing-streams": Query(
+        "Failed batches by log stream",
+        """filter message = "streamBatch" and outcome != "succeeded"
+| stats count(*) as attempts, latest(status) as lastStatus, latest(failure) as lastFailure, max(ageMs) as oldest
+    by tenant, streamId, destination
+| sort attempts desc
+| limit 100""",
+    ),
     "delivery-lag": Query(
         "Time from the commit to the first delivery attempt, in milliseconds",
         """filter message = "attempt" and attempt = 1

@@ -11,7 +11,7 @@ from chalicelib.features.notifications.log_streams.entities import LogStream, St
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.organizations import CreatedOrganization
-from tests.harness.receiver import ReceivedRequest, Reply
+from tests.harness.receiver import ReceivedRequest, Receiver, Reply
 from tests.harness.record_clients import CreatedRecord, RecordClient
 
 CUSTOMER_ACCOUNT: Final = "210987654321"
@@ -68,6 +68,20 @@ def decode_https_batch(request: ReceivedRequest) -> list[Json]:
     assert request.headers["content-type"] == "application/x-ndjson"
     assert request.body.endswith(b"\n")
     return [json.loads(line) for line in request.body.splitlines()]
+
+
+def received_entries(receiver: Receiver) -> list[Json]:
+    """Return the entries of all batches that an HTTPS endpoint has received."""
+    return [entry for request in receiver.requests for entry in decode_https_batch(request)]
+
+
+def received_sequences(receiver: Receiver) -> list[int]:
+    return [entry["sequence"] for entry in received_entries(receiver)]
+
+
+def listed_entries(api: ApiClient, organization: CreatedOrganization) -> list[Json]:
+    """Return the entries of the log, the oldest first."""
+    return api.get_items(f"{organization.path}/audit-log", caller=organization.owner)[::-1]
 
 
 @dataclass

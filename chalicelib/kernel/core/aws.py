@@ -151,8 +151,8 @@ def _client_config(service: str, attempts: int, seconds: float) -> Config:
 
 @cache
 def _session_of_other_accounts() -> Session:
-    """Return the session of clients with the credentials of other accounts. It never uses those of the process."""
-    return Session(botocore_session=BotocoreSession(), aws_access_key_id="none", aws_secret_access_key="none")  # noqa: S106 - never used
+    """Return the session of clients with the credentials of other accounts. Each client brings its own."""
+    return Session(botocore_session=BotocoreSession())
 
 
 @cache

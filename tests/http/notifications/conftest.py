@@ -1,17 +1,20 @@
-"""Fixtures of the tests of webhooks and channels."""
+"""Fixtures of the tests of webhooks, channels and log streams."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from chalicelib.features.notifications.channels.logic import message_delivery
-from chalicelib.kernel.outbound import webhook_client
+from chalicelib.features.notifications.log_streams.logic import entry_batches, stream_worker
+from chalicelib.kernel.outbound import customer_buckets, webhook_client
 from tests.harness.api import ApiClient
 from tests.harness.channels import ChannelClient, create_channel
 from tests.harness.clock import Clock
+from tests.harness.log_streams import CustomerBucket, LogStreamClient, create_log_stream
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import NO_REPLY, Receiver, Reply
 from tests.harness.webhooks import UPDATED, WebhookClient, create_webhook, rename_organization
@@ -20,6 +23,7 @@ from tests.harness.workers import Workers
 NewWebhook = Callable[..., WebhookClient]
 NewChannel = Callable[..., ChannelClient]
 Emit = Callable[..., None]
+NewStream = Callable[..., LogStreamClient]
 
 
 @pytest.fixture
@@ -114,3 +118,46 @@ def pauses_by_clock(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the pauses between the messages to a channel shift the clock, instead of taking time."""
     sleeper = SimpleNamespace(sleep=lambda seconds: clock.shift(seconds=seconds))
     monkeypatch.setattr(message_delivery, "time", sleeper)
+
+
+@pytest.fixture
+def new_stream(private_targets_allowed: None, api: ApiClient, organization: CreatedOrganization) -> NewStream:
+    """A function that creates a log stream with a destination."""
+    return partial(create_log_stream, api, organization)
+
+
+@pytest.fixture
+def stream(new_stream: NewStream, receiver: Receiver) -> LogStreamClient:
+    """A log stream that sends the whole log to an HTTPS endpoint, as lines of JSON."""
+    return new_stream({"type": "https", "url": receiver.url, "format": "ndjson"}, startAt=1)
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The maximum number of entries in a batch of a log stream, which is 1,000 in production."""
+    assert entry_batches.MAX_BATCH_ENTRIES == 1_000
+    for module in (entry_batches, stream_worker):
+        monkeypatch.setattr(module, "MAX_BATCH_ENTRIES", 10)
+    return 10
+
+
+@pytest.fixture
+def bucket(_aws: None) -> Iterator[CustomerBucket]:
+    """A bucket of a customer."""
+    customer_buckets.forget_all_sessions()
+    bucket = CustomerBucket()
+    yield bucket
+    bucket.remove()
+
+
+@pytest.fixture
+def send(workers: Workers, clock: Clock) -> Callable[..., None]:
+    """A function that lets the workers run until nothing waits any more."""
+
+    def send(rounds: int = 3) -> None:
+        for _ in range(rounds):
+            workers.deliver()
+            clock.shift(seconds=31)
+            workers.run_until_idle()
+
+    return send

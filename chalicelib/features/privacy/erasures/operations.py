@@ -43,8 +43,8 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
       the reporter, or if a field of `data` contains the id that the schema marks as `x-personal-data`.
     - **What stays.** API keys that the person created are revoked if they still depend on them. Keys that another admin
       kept continue to work, without a creator. Existing exports stay until they expire; an export whose filters name
-      the person expires at once. Deliveries stay, without the parts of responses that name the person. A webhook whose
-      URL names them is disabled.
+      the person expires at once. Deliveries stay, without the parts of responses that name the person. A webhook or log
+      stream whose URL names them is disabled.
     - **What is rejected.** The owner cannot be erased: transfer the ownership first (`owner_must_transfer`). The id of
       an API key is not a person's: delete the key instead. At most 10 erasures can be queued or running
       (`limit_exceeded`); completed ones do not count.

@@ -228,6 +228,7 @@ def _log_attempt(stream: LogStream, batch: EntryBatch, response: WebhookResponse
         firstSequence=batch.first_sequence,
         lastSequence=batch.last_sequence,
         entries=len(batch.entries),
+        outcome="succeeded" if response.succeeded else "failed",
         status=response.status,
         failure=response.error,
         durationMs=response.duration_ms,

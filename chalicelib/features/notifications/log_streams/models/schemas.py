@@ -15,6 +15,7 @@ MonitoredStatus = Literal["active", "paused", "failing", "disabled"]
 
 _ALL_EVENTS: Final = ["*"]
 _MAX_SEQUENCE: Final = 10**12 - 1
+"""Greatest sequence with which a log stream can start. Keys of sequences have twelve digits."""
 _DESTINATION_EXAMPLE: Final = {"type": "https", "url": "https://example.com/atrium/entries", "format": "ndjson"}
 _START_DESCRIPTION: Final = (
     "`now`, or the sequence of the first entry to send. It is at most one above that of the log's last entry."

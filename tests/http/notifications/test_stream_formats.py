@@ -1,0 +1,113 @@
+"""Test the formats in which log streams send entries to each type of destination."""
+
+import json
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook as StandardWebhook
+
+from chalicelib.kernel.outbound import customer_buckets, webhook_client
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
+from tests.harness.log_streams import (
+    DATADOG_KEY,
+    SPLUNK_TOKEN,
+    DatadogReceiver,
+    SplunkReceiver,
+    decode_https_batch,
+    listed_entries,
+    received_entries,
+    received_sequences,
+)
+from tests.harness.receiver import Reply
+from tests.harness.webhooks import rename_organization
+
+
+class TestFormats:
+    @pytest.mark.parametrize("batch_format", ["json", "ndjson"])
+    def test_https_batches_are_signed_and_contain_the_entries_of_the_log(
+        self, api, organization, new_stream, receiver, send, batch_format
+    ):
+        destination = {"type": "https", "url": receiver.url, "format": batch_format}
+        stream = new_stream(destination, startAt=1)
+        send()
+        for request in receiver.requests:
+            sent_at = datetime.fromtimestamp(int(request.headers["webhook-timestamp"]), tz=UTC)
+            signature = StandardWebhook(stream.record["secret"]).sign(
+                request.headers["webhook-id"], sent_at, request.body.decode()
+            )
+            assert request.headers["webhook-signature"] == signature
+        assert received_entries(receiver) == listed_entries(api, organization)
+        first, last = received_sequences(receiver)[0], decode_https_batch(receiver.requests[0])[-1]["sequence"]
+        assert receiver.requests[0].headers["webhook-id"] == f"{stream.id}_{first}_{last}"
+        state = stream.read()
+        assert (state["status"], state["lagEntries"], state["lagSeconds"], state["lastError"]) == ("active", 0, 0, None)
+
+    def test_splunk_receives_events_of_its_event_collector(self, api, organization, new_stream, receiver, send):
+        receiver.default_reply = splunk = SplunkReceiver()
+        destination = {
+            "type": "splunk",
+            "url": receiver.url_at("127.0.0.1", ""),
+            "token": SPLUNK_TOKEN,
+            "index": "audit",
+            "sourcetype": "_json",
+        }
+        stream = new_stream(destination, startAt=1)
+        send()
+        assert [event["event"] for event in splunk.events] == listed_entries(api, organization)
+        assert {(each["source"], each["index"], each["sourcetype"]) for each in splunk.events} == {
+            ("atrium", "audit", "_json")
+        }
+        first = splunk.events[0]
+        assert time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(first["time"])) == first["event"]["occurredAt"][:19]
+        assert stream.send_test()["delivered"]
+        assert splunk.events[-1]["event"]["type"] == "log_stream.test"
+        stream.update(destination={"token": "wrong"})
+        rejected = stream.send_test()
+        assert (rejected["delivered"], rejected["statusCode"]) == (False, 403)
+        receiver.default_reply = Reply(200, body=b"<html>Welcome</html>")
+        assert "Event Collector" in stream.send_test()["error"]
+
+    def test_datadog_receives_logs_with_a_recent_time(
+        self, api, organization, new_stream, receiver, send, clock, monkeypatch
+    ):
+        receiver.default_reply = datadog = DatadogReceiver()
+        post = webhook_client.post_webhook
+
+        def post_to_receiver(url: str, *arguments: Any) -> WebhookResponse:
+            assert url == "https://http-intake.logs.datadoghq.eu/api/v2/logs"
+            return post(receiver.url_at("127.0.0.1", "/api/v2/logs"), *arguments)
+
+        monkeypatch.setattr(webhook_client, "post_webhook", post_to_receiver)
+        clock.shift(hours=20)
+        rename_organization(api, organization, "Looms")
+        stream = new_stream({"type": "datadog", "site": "datadoghq.eu", "apiKey": DATADOG_KEY}, startAt=1)
+        send()
+        entries = listed_entries(api, organization)
+        assert [json.loads(log["message"]) for log in datadog.logs] == entries
+        assert "timestamp" not in datadog.logs[0]
+        assert datadog.logs[-1]["timestamp"] == entries[-1]["occurredAt"]
+        assert {log["ddtags"] for log in datadog.logs} == {f"organization:{organization.id}"}
+        assert stream.send_test()["delivered"]
+
+    def test_s3_receives_compressed_objects_named_by_their_sequences(self, api, organization, new_stream, bucket, send):
+        stream = new_stream(bucket.destination, startAt=1)
+        send()
+        entries = listed_entries(api, organization)
+        name = f"atrium/{organization.id}/{1:012d}-{len(entries):012d}.ndjson.gz"
+        assert bucket.keys() == [name]
+        assert bucket.entries(name) == entries
+        result = stream.send_test()
+        assert (result["delivered"], result["statusCode"], result["error"]) == (True, 200, None)
+        test_name = f"atrium/{organization.id}/test.ndjson.gz"
+        assert [entry["type"] for entry in bucket.entries(test_name)] == ["log_stream.test"]
+        stream.update(destination={"bucket": "bucket-that-does-not-exist"})
+        result = stream.send_test()
+        assert (result["delivered"], result["statusCode"]) == (False, 404)
+        assert result["error"] == "Amazon S3 did not accept the object (NoSuchBucket)."
+
+    def test_a_role_of_the_own_account_is_never_assumed(self, new_stream, monkeypatch, bucket):
+        monkeypatch.setattr(customer_buckets, "is_role_of_own_account", lambda _arn: True)
+        result = new_stream(bucket.destination).send_test()
+        assert result["error"] == "The role belongs to the account of this service."
