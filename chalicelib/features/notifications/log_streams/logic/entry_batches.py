@@ -8,9 +8,9 @@ from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.entry_verification import StoredEntry
 from chalicelib.features.notifications.log_streams.entities import LogStream, StreamProgress
 from chalicelib.features.notifications.logic.fan_out import MissingEntry
-from chalicelib.features.notifications.logic.retry_schedule import matches_any_pattern
 from chalicelib.features.notifications.models.event_areas import is_in_scope_areas
 from chalicelib.kernel.audit_log.entries import EntryItem
+from chalicelib.kernel.core.event_patterns import matches_any_pattern
 from chalicelib.kernel.core.logs import add_fields
 
 MAX_BATCH_ENTRIES: Final = 1_000
