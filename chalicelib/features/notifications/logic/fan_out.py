@@ -16,6 +16,7 @@ from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
 from chalicelib.features.notifications.logic.stream_wakeups import StreamSet, streams_key
 from chalicelib.features.notifications.logic.subscriptions import SubscriptionSet, subscriptions_key
+from chalicelib.kernel.audit_log.application_events import is_application_event
 from chalicelib.kernel.audit_log.ledger import head_key, sequence_index_or_batch_key
 from chalicelib.kernel.core.clock import now, now_ms, sleep_with_jittered_backoff
 from chalicelib.kernel.core.logs import (
@@ -82,7 +83,12 @@ class Recipients:
         return cls(subscriptions, StreamSet.from_item(items.get(streams_key(log_id))), deleted_streams)
 
     def with_entry(self, entry: Mapping[str, Any]) -> "Recipients":
-        """Return the recipients after an entry, which may be about one of them."""
+        """Return the recipients after an entry, which may be about one of them.
+
+        An application event changes nothing, whatever target and data the application gives it.
+        """
+        if is_application_event(entry):
+            return self
         return replace(self, subscriptions=self.subscriptions.with_entry(entry), streams=self.streams.with_entry(entry))
 
     def with_notified_streams(self, timestamp: str) -> "Recipients":

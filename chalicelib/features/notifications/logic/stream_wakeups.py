@@ -36,7 +36,7 @@ class StreamSet:
         return cls(tuple(item["ids"]), item["notified_at"]) if item else cls()
 
     def with_entry(self, entry: Mapping[str, Any]) -> "StreamSet":
-        """Return the streams after an entry, which may be about one of them."""
+        """Return the streams after a built-in entry, which may be about one of them."""
         target, data = entry["target"], entry["data"]
         if target["type"] != STREAM_KIND:
             return self

@@ -56,12 +56,7 @@ class SubscriptionSet:
         )
 
     def with_entry(self, entry: Mapping[str, Any]) -> "SubscriptionSet":
-        """Return the subscriptions after an entry, which may be about a subscriber.
-
-        An application event changes nothing, whatever target and data the application gives it.
-        """
-        if is_application_event(entry):
-            return self
+        """Return the subscriptions after a built-in entry, which may be about a subscriber."""
         target, data = entry["target"], entry["data"]
         subscriber_type = find_record_type(target["type"])
         if not (subscriber_type and issubclass(subscriber_type, Subscriber)):
