@@ -18,7 +18,7 @@ from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest
 MAX_DATA_ERRORS: Final = 20
 """Errors that are reported of the data of an event."""
 
-MAX_COMPARISON_MILLISECONDS: Final = 20
+MAX_COMPARISON_MILLISECONDS: Final = 11
 """Estimated time to locate the errors in data that is not valid. Then only the errors found so far are reported."""
 
 _NANOSECONDS_PER_COMPARISON: Final = 10_000
