@@ -103,15 +103,17 @@ class _Walk:
         """Return whether a value matches a subschema, or some keywords of it. Raises _Stopped."""
         if not isinstance(schema, dict):
             return schema is not False
-        part, is_new = self._parts.get(schema, keywords)
+        part = self._parts.get(schema, keywords, self._charge)
         if size is None:
             size = len(json.dumps(value))
-        self._nanoseconds += part.nanoseconds_for(size) + _NANOSECONDS_PER_BYTE * size + _NANOSECONDS_PER_COMPARISON
-        if is_new:
-            self._nanoseconds += part.compile_nanoseconds
+        self._charge(part.nanoseconds_for(size) + _NANOSECONDS_PER_BYTE * size + _NANOSECONDS_PER_COMPARISON)
+        return bool(part.is_valid(value))
+
+    def _charge(self, nanoseconds: float) -> None:
+        """Add to the estimated time. Raises _Stopped."""
+        self._nanoseconds += nanoseconds
         if self._nanoseconds > MAX_COMPARISON_MILLISECONDS * 1e6:
             raise _Stopped
-        return bool(part.is_valid(value))
 
     def _exceeds_bounds(self, schema: Mapping[str, Any], value: Any, pointer: str) -> bool:
         for keyword in _COUNTED_FIRST:

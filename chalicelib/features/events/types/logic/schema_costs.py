@@ -93,9 +93,7 @@ class Cost:
     subschemas, with their pointers and the nanoseconds that they contribute for a typical value.
     """
 
-    def __init__(
-        self, size: float, per_value: float = 0.0, per_value_byte: float = 0.0, per_byte: float = 0.0
-    ) -> None:
+    def __init__(self, size: float, per_value: float = 0.0, per_value_byte: float = 0.0, per_byte: float = 0.0) -> None:
         self.size = size
         self.per_value = per_value
         self.per_value_byte = per_value_byte
