@@ -19,6 +19,7 @@ from benchmarks.log_scale import results as scale_results
 from benchmarks.performance import chart
 from benchmarks.performance import document as performance
 from benchmarks.performance.load import find_names_without_one_entry
+from benchmarks.schemas import document as schemas
 from benchmarks.soak import assertions
 from benchmarks.soak import document as reliability
 from benchmarks.soak.journal import AcknowledgedChange
@@ -42,6 +43,7 @@ EVENT: Final = AcknowledgedChange("o", "PATCH", "/spaces/s", 200, "s", 2)
         (performance, None, "python -m benchmarks.performance.document"),
         (reliability, None, "make soak"),
         (scale, scale_results, "python -m benchmarks.log_scale"),
+        (schemas, None, "python -m benchmarks.schemas"),
     ],
 )
 def test_a_page_is_generated_from_its_results(page, results, command):

@@ -95,11 +95,13 @@ def test_errors_are_located_at_values_that_exist_or_are_required(schema, data):
     assume(find_schema_errors(schema) == [])
     parts = SchemaParts(schema)
     for pointer, code, _ in [] if parts.validator.is_valid(data) else locate_errors(parts, data):
-        *parents, last = [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]] or [None]
+        if pointer == "":
+            continue
+        *parents, last = [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
         value: Any = data
         for name in parents:
             value = value[int(name)] if isinstance(value, list) else value[name]
-        if last is not None and code != "required":
+        if code != "required":
             assert int(last) < len(value) if isinstance(value, list) else last in value
 
 

@@ -11,6 +11,7 @@ from chalicelib.features.events.types.logic.data_errors import MAX_DATA_ERRORS
 from chalicelib.features.events.types.logic.data_examples import example_or_none
 from chalicelib.features.events.types.logic.data_validation import list_data_errors, list_personal_data
 from chalicelib.features.events.types.logic.schema_bounds import find_schema_errors
+from chalicelib.features.events.types.logic.schema_parts import SchemaParts
 from tests.features.events.test_schema_bounds import ACCEPTED, INVOICE, a_reference, an_object, with_definitions
 
 LINE: Final = {"sku": "AB-1", "quantity": 1}
@@ -198,7 +199,7 @@ def test_an_example_is_found_or_none(schema, example):
 
 def test_a_process_keeps_a_limited_number_of_compiled_schemas(monkeypatch):
     compiled: list[str] = []
-    compile_schema = data_validation.SchemaParts
+    compile_schema = SchemaParts
 
     def count(schema: Any) -> Any:
         compiled.append(schema["title"])

@@ -71,7 +71,7 @@ INVOICE: Final = {
         "lines": {"type": "array", "minItems": 1, "items": a_reference("line")},
         "labels": {"type": "object", "maxProperties": 50, "additionalProperties": {"type": "string"}},
     },
-    "if": {"properties": {"currency": {"const": "GBP"}}},
+    "if": {"properties": {"currency": {"const": "GBP"}}, "required": ["currency"]},
     "then": {"required": ["approvedBy"]},
     "dependentRequired": {"approvedAt": ["approvedBy"]},
     "$defs": {"line": LINE},

@@ -18,7 +18,7 @@ from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest
 MAX_DATA_ERRORS: Final = 20
 """Errors that are reported of the data of an event."""
 
-MAX_COMPARISON_MILLISECONDS: Final = 20
+MAX_COMPARISON_MILLISECONDS: Final = 11
 """Estimated time to locate the errors in data that is not valid. Then only the errors found so far are reported."""
 
 _NANOSECONDS_PER_COMPARISON: Final = 10_000
@@ -27,6 +27,7 @@ _MAX_NAME_LENGTH: Final = 128
 _MAX_ADVISED_ERRORS: Final = 3
 _MAX_COMPARED_NAMES: Final = 100
 _MEMBER_KEYWORDS: Final = ("properties", "patternProperties", "additionalProperties")
+_ELEMENTS: Final = ("items", "maxItems")
 _WALKED: Final = frozenset(
     {
         *(*_MEMBER_KEYWORDS, "propertyNames", "items", "prefixItems"),
@@ -38,7 +39,7 @@ _WALKED: Final = frozenset(
 _COUNTED_FIRST: Final = ("type", "maxItems", "maxLength", "maxProperties")
 """Keywords that bound the time of the others. Nothing else is compared with a value that does not match them."""
 
-_CONTEXT: Final = {"contains": ("minContains", "maxContains", "maxItems"), "uniqueItems": ("items", "maxItems")}
+_CONTEXT: Final = {"contains": ("minContains", "maxContains", "maxItems"), "uniqueItems": _ELEMENTS}
 """Keywords that change the meaning or the time of another one next to them."""
 
 _SIZED: Final = frozenset({"anyOf", "contains", "not", "oneOf", "pattern", "uniqueItems"})
@@ -102,15 +103,17 @@ class _Walk:
         """Return whether a value matches a subschema, or some keywords of it. Raises _Stopped."""
         if not isinstance(schema, dict):
             return schema is not False
-        part, is_new = self._parts.get(schema, keywords)
+        part = self._parts.get(schema, keywords, self._charge)
         if size is None:
             size = len(json.dumps(value))
-        self._nanoseconds += part.nanoseconds_for(size) + _NANOSECONDS_PER_BYTE * size + _NANOSECONDS_PER_COMPARISON
-        if is_new:
-            self._nanoseconds += part.compile_nanoseconds
+        self._charge(part.nanoseconds_for(size) + _NANOSECONDS_PER_BYTE * size + _NANOSECONDS_PER_COMPARISON)
+        return bool(part.is_valid(value))
+
+    def _charge(self, nanoseconds: float) -> None:
+        """Add to the estimated time. Raises _Stopped."""
+        self._nanoseconds += nanoseconds
         if self._nanoseconds > MAX_COMPARISON_MILLISECONDS * 1e6:
             raise _Stopped
-        return bool(part.is_valid(value))
 
     def _exceeds_bounds(self, schema: Mapping[str, Any], value: Any, pointer: str) -> bool:
         for keyword in _COUNTED_FIRST:
@@ -120,11 +123,12 @@ class _Walk:
         return False
 
     def _compare_assertions(self, schema: Mapping[str, Any], value: Any, pointer: str) -> None:
-        for keyword in schema:
-            if keyword not in _WALKED and keyword not in _COUNTED_FIRST and not keyword.startswith("x-"):
-                size = None if keyword in _SIZED else 0
-                if not self._matches(schema, value, (keyword, *_CONTEXT.get(keyword, ())), size):
-                    self._add_violations(schema, keyword, value, pointer)
+        for keyword in sorted(schema.keys() - _WALKED - {*_COUNTED_FIRST}):
+            if keyword.startswith("x-") or (keyword == "uniqueItems" and not self._matches(schema, value, _ELEMENTS)):
+                continue
+            size = None if keyword in _SIZED else 0
+            if not self._matches(schema, value, (keyword, *_CONTEXT.get(keyword, ())), size):
+                self._add_violations(schema, keyword, value, pointer)
 
     def _add_violations(self, schema: Mapping[str, Any], keyword: str, value: Any, pointer: str) -> None:
         for path, code, detail in describe_violation(keyword, schema[keyword], value):
@@ -164,7 +168,7 @@ class _Walk:
         if "items" in schema:
             rest = [*enumerate(value)][len(prefix) :]
             for number, element in self._find_mismatches(
-                schema, rest, lambda some: [each for _, each in some], ("items", "maxItems")
+                schema, rest, lambda some: [each for _, each in some], _ELEMENTS
             ):
                 self.visit(schema["items"], element, f"{pointer}/{number}")
 

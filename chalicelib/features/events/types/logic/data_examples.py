@@ -150,7 +150,9 @@ def _make_unique(elements: list[Any]) -> list[Any]:
 
 
 def _vary(element: Any, number: int) -> Any:
-    return f"{element}{number + 1}" if isinstance(element, str) else element + number
+    if isinstance(element, str):
+        return f"{element}{number + 1}"
+    return element + number if isinstance(element, int | float) and not isinstance(element, bool) else element
 
 
 def _generate_number(schema: Mapping[str, Any], type_name: str) -> int | float:

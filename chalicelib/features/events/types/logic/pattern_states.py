@@ -8,7 +8,7 @@ position, and a state is the set of positions that the last character may have h
 
 from collections.abc import Iterable
 from collections.abc import Sequence as SequenceType
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -30,7 +30,7 @@ MAX_PATTERN_STATES: Final = 250
 """States of the automaton of a regular expression, which reads the text forwards or backwards."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Part:
     """Sets of positions, as bits, that can be the first and the last ones of an expression's matches."""
 
@@ -82,8 +82,8 @@ class _Automaton:
             part = self._add(repetition.part)
             if repetition.most is None and number == count - 1:
                 self._link(part.last, part.first)
-            part.matches_empty = part.matches_empty or number >= repetition.least
-            whole = self._join(whole, part)
+            is_optional = part.matches_empty or number >= repetition.least
+            whole = self._join(whole, replace(part, matches_empty=is_optional))
         return whole
 
     def _join(self, left: _Part, right: _Part) -> _Part:

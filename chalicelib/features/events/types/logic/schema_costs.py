@@ -7,7 +7,6 @@ The estimate is an upper bound that depends on nothing but the schema. It adds t
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from chalicelib.features.events.types.logic.pattern_states import count_pattern_states
@@ -86,7 +85,6 @@ _MULTIPLE_OF_FRACTION: Final = 12_500, 1_200.0
 _MULTIPLE_OF_INTEGER: Final = 1_300, 95.0
 
 
-@dataclass
 class Cost:
     """An upper bound: validating a value of B bytes takes at most `per_value + per_byte * B` nanoseconds.
 
@@ -95,11 +93,12 @@ class Cost:
     subschemas, with their pointers and the nanoseconds that they contribute for a typical value.
     """
 
-    size: float = float(DATA_BYTES)
-    per_value: float = 0.0
-    per_value_byte: float = 0.0
-    per_byte: float = 0.0
-    parts: list[tuple[str, float, "Cost"]] = field(default_factory=list)
+    def __init__(self, size: float, per_value: float = 0.0, per_value_byte: float = 0.0, per_byte: float = 0.0) -> None:
+        self.size = size
+        self.per_value = per_value
+        self.per_value_byte = per_value_byte
+        self.per_byte = per_byte
+        self.parts: list[tuple[str, float, Cost]] = []
 
     def add(self, per_value: float, min_bytes: float, per_byte: float = 0.0) -> None:
         """Add the time of a keyword for values of at least `min_bytes` bytes."""
