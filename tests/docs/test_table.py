@@ -26,6 +26,7 @@ from local.generators.table_items import GUARD
 from local.paths import ROOT
 from tests.docs.keys import template_pattern
 from tests.harness import memory_aws, research_records
+from tests.harness.application_events import commit_application_event
 from tests.harness.callers import Caller
 from tests.harness.domains import set_domain_state
 from tests.harness.event_types import declare_event_type
@@ -84,6 +85,7 @@ def items(api, organization, ada, operator, configure, userinfo_profile, issuer,
     create_site(api, organization, platformId=platform.id)
     create_service_key(api, operator)
     declare_event_type(api, operator)
+    commit_application_event(organization.id)
     api.patch(organization.path, caller=ada, json={"companyAddress": "x" * 3500}).expect(200)
     api.post(f"{organization.path}/audit-log/reconciliations", caller=ada).expect(202)
     start_chain_test(organization.id, turns=2)

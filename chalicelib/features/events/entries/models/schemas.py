@@ -30,6 +30,8 @@ RESERVED_ACTOR_TYPES: Final = ("anonymous", "api_key", "operator", "service_key"
 """Types of actors that callers cannot name, because they are principals that only the service itself recognizes."""
 
 _MAX_USER_AGENT_CHARACTERS: Final = 512
+"""Length of the `User-Agent` of a reported request."""
+
 _EVENT_EXAMPLE: Final = {
     "type": "invoice.approved",
     "actor": {"type": "clerk", "id": "c-17", "name": "Ada Lovelace"},

@@ -4,6 +4,7 @@ Schemas are validated with an engine that needs linear time (Rust's `regex`). It
 back-references. Word boundaries are left out because its fast automaton does not support them.
 """
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -13,8 +14,6 @@ MAX_PATTERN_LENGTH: Final = 500
 
 MAX_GROUP_DEPTH: Final = 20
 """Levels of groups in a regular expression."""
-
-MAX_CODE_POINT: Final = 0x10FFFF
 
 Ranges = tuple[tuple[int, int], ...]
 """A set of characters: ranges of code points, in order and disjoint."""
@@ -84,7 +83,7 @@ def complement(ranges: Ranges) -> Ranges:
         if start < low:
             result.append((start, low - 1))
         start = high + 1
-    return (*result, (start, MAX_CODE_POINT)) if start <= MAX_CODE_POINT else tuple(result)
+    return (*result, (start, sys.maxunicode)) if start <= sys.maxunicode else tuple(result)
 
 
 def _ranges(text: str) -> Ranges:
