@@ -17,6 +17,7 @@ from typing import Final
 
 from chalicelib.kernel.audit_log import quarantine, signed_statements
 from chalicelib.kernel.audit_log.append_order import AppendOrder
+from chalicelib.kernel.audit_log.application_events import is_application_entry_item
 from chalicelib.kernel.audit_log.authenticity import accepts_unauthenticated_entries, is_authentic_pending_item
 from chalicelib.kernel.audit_log.entries import APPEND_TASK, REDRIVE_AFTER_SECONDS, entry_key, pending_key
 from chalicelib.kernel.audit_log.entry_macs import (
@@ -210,9 +211,16 @@ def _has_failed_only_on_entries(cancelled: TransactionCancelled) -> bool:
 
 
 def _load_record_ids_by_entry_id(log: str, pointers: Sequence[Item]) -> dict[str, str]:
-    """Return the id of the record that each entry is about, by the id of the entry. Erased entries have none."""
+    """Return the id of the record that each built-in entry is about, by the id of the entry.
+
+    Erased entries have none. Neither have application events: nothing makes the ids of those about one target ascend.
+    """
     entries = table.get_all([entry_key(log, pointer["sk"]) for pointer in pointers])
-    return {entry["id"]: str(entry["target"]) for entry in entries.values() if entry.get("target")}
+    return {
+        entry["id"]: str(entry["target"])
+        for entry in entries.values()
+        if entry.get("target") and not is_application_entry_item(entry)
+    }
 
 
 def _append_batch_writes(log: str, head: Head, previous: Statement | None, pointers: Sequence[Item]) -> list[Write]:

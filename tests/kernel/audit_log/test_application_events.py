@@ -10,7 +10,7 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Receipt, ReportedEvent, receive_events
 from chalicelib.kernel.audit_log.entries import EntryItem, body_key, entry_key
 from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Chains, Link, chain_key
-from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.crypto.merkle import leaf_hash
 from chalicelib.kernel.storage import table
@@ -146,6 +146,13 @@ class TestSeveralEntriesInOneTransaction:
         sequences = [sequences_in_order_of_reports(batch) for batch in batches]
         assert sorted(chain.from_iterable(sequences)) == [*range(1, 76)]
         assert [*map(sorted, sequences)] == sequences
+
+    def test_their_sequences_have_their_order_if_the_clock_of_a_later_batch_is_behind(self):
+        reports = [report(number, targets=[INVOICE]) for number in range(4)]
+        first, later = receive(*reports), receive(*reports, received_at=after(now(), seconds=-0.01))
+        commit(first, Chains(LOG, [3, 5]))
+        commit(later, Chains(LOG, [3, 5], table.get_all([chain_key(LOG, 3)])))
+        assert [sequences_in_order_of_reports(batch) for batch in (first, later)] == [[1, 2, 3, 4], [5, 6, 7, 8]]
 
     def test_all_or_none_are_written(self):
         events, before = receive(report(), report()), memory_aws.all_items()
