@@ -55,7 +55,7 @@ class TestWebhooks:
             "changes": [],
             "version": 2,
             "receivedAt": entry["receivedAt"],
-            "reportedBy": {"type": "api_key", "id": NIGHTLY_EXPORT["id"]},
+            "reportedBy": NIGHTLY_EXPORT,
             "targets": [INVOICE],
         }
 
@@ -64,7 +64,7 @@ class TestWebhooks:
         report(actor=None, targets=())
         principal = {"type": "api_key", "id": NIGHTLY_EXPORT["id"]}
         event = last_event(receiver)
-        assert (event["actor"], event["reportedBy"], event["targets"]) == (principal, principal, [])
+        assert (event["actor"], event["reportedBy"], event["targets"]) == (principal, NIGHTLY_EXPORT, [])
 
     def test_an_event_about_a_webhook_neither_changes_nor_silences_it(self, new_webhook, report, receiver):
         webhook = new_webhook(receiver, events=["*"])

@@ -12,7 +12,8 @@ def build_event_payload(entry: Mapping[str, Any], sequence: int | None) -> dict[
     It is never longer than the entry, whose long values are digests already. The name of the actor, the target and the
     context of the request stay in the log. `sequence` is None for a test message, which is no event of the log.
 
-    An application event has more fields. Its `data` and `targets` are what the application sent.
+    An application event has more fields. Its `data` and `targets` are what the application sent, and `reportedBy` says
+    who vouches for them, with the name.
     """
     payload = {
         "type": entry["type"],
@@ -33,7 +34,7 @@ def _application_event_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
         "version": entry["version"],
         "receivedAt": entry["receivedAt"],
         "actor": _principal_reference(actor) | asserted,
-        "reportedBy": _principal_reference(entry["reportedBy"]),
+        "reportedBy": entry["reportedBy"],
         "targets": entry["targets"],
     }
 
