@@ -122,6 +122,16 @@ class TestUpdateLogStream:
         stream.update(destination={"token": "another-token"})
         assert stream.stored.secrets != secrets
 
+    def test_a_credential_is_not_sent_to_an_address_for_which_it_was_not_given(self, api, organization):
+        destinations = [(SPLUNK, "url", "https://elsewhere.example.com:8088"), (DATADOG, "site", "datadoghq.com")]
+        for destination, field, address in destinations:
+            stream = create_log_stream(api, organization, destination, enabled=False)
+            answer = stream.patch("", {"destination": {field: address}})
+            credential = "token" if destination is SPLUNK else "apiKey"
+            assert answer.json["errors"][0]["pointer"] == f"/destination/{credential}"
+            assert answer.json["errors"][0]["code"] == "required"
+            stream.update(destination={field: address, credential: destination[credential]})
+
     def test_the_type_of_the_destination_stays(self, stream):
         answer = stream.patch(
             "", {"destination": {"type": "datadog", "site": "datadoghq.eu", "url": None, "format": None}}

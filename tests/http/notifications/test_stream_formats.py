@@ -95,12 +95,12 @@ class TestFormats:
         stream = new_stream(bucket.destination, startAt=1)
         send()
         entries = listed_entries(api, organization)
-        name = f"atrium/{organization.id}/{1:012d}-{len(entries):012d}.ndjson.gz"
+        name = f"atrium/{organization.id}/{stream.id}/{1:012d}-{len(entries):012d}.ndjson.gz"
         assert bucket.keys() == [name]
         assert bucket.entries(name) == entries
         result = stream.send_test()
         assert (result["delivered"], result["statusCode"], result["error"]) == (True, 200, None)
-        test_name = f"atrium/{organization.id}/test.ndjson.gz"
+        test_name = f"atrium/{organization.id}/{stream.id}/test.ndjson.gz"
         assert [entry["type"] for entry in bucket.entries(test_name)] == ["log_stream.test"]
         stream.update(destination={"bucket": "bucket-that-does-not-exist"})
         result = stream.send_test()

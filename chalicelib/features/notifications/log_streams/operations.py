@@ -119,7 +119,8 @@ def update_log_stream(
 
     `enabled` = false pauses it: entries wait, and are sent once it is enabled again, also after the service disabled
     it. `startAt` restarts it: with a sequence, entries are sent again or skipped, and `now` skips all that wait. A
-    credential that is omitted stays. After a change by an API key, the stream sends only entries that the key may read.
+    credential that is omitted stays, unless URL or site change. After a change by an API key, the stream sends only
+    entries that the key may read.
     """
     changed: dict[str, Any] = {
         "events": body.events,

@@ -52,8 +52,8 @@ def describe_receipt(text: bytes, keys: Sequence[bytes]) -> str:
         case _:
             raise InvalidInput(_NO_RECEIPT.format("receipt"))
     entry = _verified_entry(content, checkpoint)
-    if (entry.sequence, entry.leaf.hex()) != (sequence, leaf):
-        raise InvalidInput("The receipt was altered: `sequence` and `leafHash` are not those of the entry.")
+    if (entry.sequence, entry.leaf.hex()) != (sequence, leaf) or not sequence <= entry.tree_size <= checkpoint.size:
+        raise InvalidInput("The receipt was altered: its sequence, hash and tree size are not those of the entry.")
     computed = root_of_inclusion_path_or_none(sequence - 1, size, entry.leaf, parse_hashes(receipt, "path"))
     if computed is None or computed.hex() != root:
         raise InvalidInput(_CUT_PATH)
@@ -170,7 +170,7 @@ def _verified_entry(content: Mapping[str, Any], checkpoint: Checkpoint) -> Entry
         [entry] = iter_intact_entries(
             [(line + json.dumps(integrity, separators=(",", ":")) + "}").encode()], checkpoint
         )
-    except (ValueError, RecursionError):
+    except (ValueError, OverflowError, RecursionError):
         raise InvalidInput(_NO_RECEIPT.format("receipt")) from None
     return entry
 

@@ -31,6 +31,7 @@ _LOG_KEY: Final = b"\1"
 _COSIGNATURE: Final = b"\4"
 _ID_BYTES: Final = 4
 _TIME_BYTES: Final = 8
+_MAX_TIME: Final = 253_402_300_799  # the last second of the year 9999
 _WITNESS_KEY: Final = re.compile(r"(?P<name>[^\s+]+)\+(?P<id>[0-9a-f]{8})\+(?P<key>[A-Za-z0-9+/=]+)")
 _NO_COSIGNATURES: Final = (
     "The receipt has no cosignatures. An entry gets them about an hour after it was written: request the proof again."
@@ -145,7 +146,7 @@ def _verify_cosigned_checkpoint(
 def _verify_cosignature(text: bytes, timed_signature: bytes, key: WitnessKey) -> int:
     time = int.from_bytes(timed_signature[:_TIME_BYTES], "big")
     statement = f"cosignature/v1\ntime {time}\n".encode() + text
-    if not is_signed(statement, timed_signature[_TIME_BYTES:], key.public_key):
+    if not 0 < time <= _MAX_TIME or not is_signed(statement, timed_signature[_TIME_BYTES:], key.public_key):
         raise InvalidInput(f"The cosignature of {key.name} is wrong.")
     return time
 

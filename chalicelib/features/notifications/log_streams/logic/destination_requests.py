@@ -107,10 +107,13 @@ def _put_into_bucket(stream: LogStream, batch: EntryBatch, seconds: float | None
 
 
 def object_key(stream: LogStream, batch: EntryBatch) -> str:
-    """Return the name of the object with a batch, which contains its sequences. A repeated batch replaces it."""
+    """Return the name of the object with a batch, which contains its sequences. A repeated batch replaces it.
+
+    The id of the stream is part of the name, because another stream can have other entries of the same sequences.
+    """
     is_test = batch.last_sequence == 0
     name = "test" if is_test else f"{batch.first_sequence:012d}-{batch.last_sequence:012d}"
-    return "/".join(filter(None, (stream.destination.get("prefix"), batch.log_id, f"{name}.ndjson.gz")))
+    return "/".join(filter(None, (stream.destination.get("prefix"), batch.log_id, stream.id, f"{name}.ndjson.gz")))
 
 
 _SENDERS: Final[Mapping[str, Callable[[LogStream, EntryBatch, float | None], WebhookResponse]]] = {

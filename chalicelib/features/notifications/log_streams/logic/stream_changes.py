@@ -17,6 +17,9 @@ from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.outbound.customer_buckets import is_role_of_own_account
 
 _MISSING_CREDENTIAL: Final = "This field is required in a new stream."
+_OTHER_ADDRESS: Final = (
+    "This field is required with another {}. The current credential is sent only to the current one."
+)
 _OTHER_TYPE: Final = "The type cannot change. Create another stream, which starts where this one ends."
 _OWN_ACCOUNT: Final = "must be a role of your own AWS account, not of the account of this service"
 
@@ -53,12 +56,16 @@ def new_stream_and_secret(
 def changed_destination_fields(stream: LogStream, destination: Destination) -> dict[str, Any]:
     """Return the fields of a stream after a change of its destination. Without a credential, the current one stays.
 
-    Raises ValidationProblem if the type differs.
+    Raises ValidationProblem if the type differs, or if the current credential would be sent to another address. Whoever
+    changes the address may not know the credential.
     """
     if destination.type != stream.destination["type"]:
         raise _invalid_field(destination, "type", "read_only", _OTHER_TYPE)
     _reject_role_of_own_account(destination)
     fields: dict[str, Any] = {"destination": destination.to_public_fields()}
+    address = destination.address_field
+    if address and not destination.credential and fields["destination"][address] != stream.destination[address]:
+        raise _invalid_field(destination, destination.credential_field, "required", _OTHER_ADDRESS.format(address))
     if destination.credential:
         fields["secrets"] = [encrypted_secret_without_expiry(stream.secret_context, destination.credential)]
     return fields

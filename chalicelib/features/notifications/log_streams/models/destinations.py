@@ -95,9 +95,14 @@ _Label = Annotated[
 
 
 class Destination(Input):
-    """Where a log stream sends entries. `credential_field` names the field with a credential, which is never shown."""
+    """Where a log stream sends entries.
+
+    `credential_field` names the field with a credential, which is never shown, and `address_field` the field that says
+    where the credential is sent.
+    """
 
     credential_field: ClassVar[str] = ""
+    address_field: ClassVar[str] = ""
 
     type: DestinationType
 
@@ -126,7 +131,7 @@ class SplunkDestination(Destination):
     Each entry becomes an event of its own, with the time at which it occurred.
     """
 
-    credential_field = "token"
+    credential_field, address_field = "token", "url"
 
     type: Literal["splunk"]
     url: SplunkUrl = Field(
@@ -134,7 +139,8 @@ class SplunkDestination(Destination):
     )
     token: _Credential | None = Field(
         None,
-        description="The collector's token. Required in a new stream. If a change omits it, the current one stays.",
+        description="The collector's token. Required in a new stream and with another URL. If a change omits it, the "
+        "current one stays.",
         examples=["hec-token"],
     )
     index: _Label | None = Field(None, description="The index. If omitted, that of the token.", examples=["audit"])
@@ -149,13 +155,14 @@ class DatadogDestination(Destination):
     Each entry becomes a log, whose message is the JSON of the entry.
     """
 
-    credential_field = "api_key"
+    credential_field, address_field = "api_key", "site"
 
     type: Literal["datadog"]
     site: DatadogSite = Field(description="The site of your Datadog organization.", examples=["datadoghq.eu"])
     api_key: _Credential | None = Field(
         None,
-        description="An API key of Datadog. Required in a new stream. If a change omits it, the current one stays.",
+        description="An API key of Datadog. Required in a new stream and with another site. If a change omits it, the "
+        "current one stays.",
         examples=["dd-api-key"],
     )
     service: _Label = Field("atrium", description="The `service` of the logs.", examples=["atrium"])
