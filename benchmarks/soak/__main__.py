@@ -21,7 +21,6 @@ from random import Random, randrange
 from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any, Final
-from uuid import uuid4
 
 from benchmarks.deliveries.lag import percentiles
 from benchmarks.log_scale.results import describe_environment
@@ -31,8 +30,7 @@ from benchmarks.soak.journal import Journal
 from benchmarks.soak.record_types import RECORD_TYPES
 from benchmarks.soak.tenants import EVENT_TYPE, Tenant
 from chalicelib.kernel.core.clock import timestamp_ms
-from local.server.issuer import Person
-from tests.emulator.api_clients import ApiClient, sign_token
+from tests.emulator.api_clients import declare_event_type
 from tests.emulator.local_stage import LocalStage
 from tests.emulator.log_reader import list_entries
 from tests.harness.receiver import ReceivedRequest, Receiver, Reply
@@ -89,6 +87,7 @@ class Soak:
         self._journal = Journal()
         self._tenants = [Tenant(stage, number, options.seed, self._journal) for number in range(options.tenants)]
         self._stream_batches: dict[str, list[assertions.StreamBatch]] = {}
+        self._refused_paths = set[str]()
         self._random = Random(options.seed)  # noqa: S311 - a repeatable choice
         self._process_killer = ProcessKiller(stage, self._random, tuple(options.kills))
         self._resource_monitor = ResourceMonitor(stage)
@@ -118,7 +117,7 @@ class Soak:
         }
 
     def _create_tenants(self) -> None:
-        self._declare_event_type()
+        declare_event_type(self._stage, EVENT_TYPE)
         for tenant in self._tenants:
             paths = healthy_path, unreliable_path, stream_path = [
                 f"/{name}/{tenant.number}" for name in ("well", "shaky", _STREAM)
@@ -131,23 +130,15 @@ class Soak:
             *webhook_urls, stream_url = [self._receiver.url_at("127.0.0.1", path) for path in paths]
             tenant.create_initial_records(webhook_urls, stream_url)
 
-    def _declare_event_type(self) -> None:
-        person = Person("operator", sub=uuid4(), operator=True)
-        with ApiClient(self._stage, "operator", sign_token(self._stage, person)) as operator:
-            body = {
-                "description": "An invoice was approved.",
-                "sentence": "{actor} approved {target}.",
-                "schema": {"type": "object", "required": ["batch", "size"]},
-            }
-            response = operator.put(f"/event-types/{EVENT_TYPE}", json=body)
-            if not response.is_success:
-                raise SystemExit(response.text)
-
     def _accept_batch_unreliably(self, request: ReceivedRequest) -> Reply:
-        reply = self._reply_unreliably(request)
+        """Reply to a batch, and store one that is accepted. A repeated one is, so that pauses stay short."""
+        reply = self._reply_unreliably(request) if request.path not in self._refused_paths else Reply(status=204)
         if reply.status == HTTPStatus.NO_CONTENT:
+            self._refused_paths.discard(request.path)
             batch = [entry["sequence"] for entry in json.loads(request.body)]
             self._stream_batches.setdefault(request.path, []).append(batch)
+        else:
+            self._refused_paths.add(request.path)
         return reply
 
     def _reply_unreliably(self, _: ReceivedRequest) -> Reply:

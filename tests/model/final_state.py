@@ -150,9 +150,9 @@ def _check_entry(entry: Json, expected: ExpectedEntry) -> None:
         assert expected.is_erased or expected.may_be_erased, f"{entry} is erased"
         return
     assert not expected.is_erased, f"{entry} is not erased"
-    actor, reporter = entry["actor"], entry.get("reportedBy")
+    actor, reporter_id = entry["actor"], entry.get("reportedBy", {}).get("id")
     assert (entry["context"]["operationId"], actor["id"]) == (expected.operation_id, expected.actor_id)
-    assert reporter is None if expected.reporter_id is None else reporter["id"] == expected.reporter_id
+    assert reporter_id == expected.reporter_id
     assert actor.get("asserted", False) == (expected.asserted_actor is not None)
     actual_ids = ((entry["target"] or {}).get("id"), entry["data"].get("id"))
     assert expected.target_id in actual_ids, f"{entry} is not about {expected.target_id}"
