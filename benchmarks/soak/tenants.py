@@ -122,7 +122,7 @@ class Tenant:
             (partial(self._with_random_record, self._update_outdated_version), 4),
             (partial(self._with_random_record, self._publish_page), 6),
             (partial(self._with_random_record, self._delete_record), 5),
-            (self._report_events, 10),
+            (self._report_events, 20),
             (self._rename_organization, 3),
             (self._invite_accept_and_leave, 2),
             (self._replay_random_request, 2),

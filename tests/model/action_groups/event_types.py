@@ -4,6 +4,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
+from tests.harness.event_types import INVOICE_SCHEMA
 from tests.model.actions import action, operators
 from tests.model.model_run import ModelRun, Sender
 from tests.model.service_model import SYSTEM, ExpectedEntry, Json
@@ -34,7 +35,7 @@ def put_event_type(run: ModelRun, by: Sender, event_type: str, min_amount: int, 
         "put_event_type",
         body={
             "description": "It happened.",
-            "sentence": "{actor} approved {target} over {data.amount}.",
+            "sentence": "{actor} approved {target}.",
             "schema": _schema(min_amount),
             "deprecated": deprecated,
         },
@@ -71,5 +72,6 @@ def is_valid_event(run: ModelRun, event_type: str, version: int | None, amount: 
 
 
 def _schema(min_amount: int) -> Json:
-    amount = {"type": "integer", "minimum": min_amount}
-    return {"type": "object", "properties": {"amount": amount, "note": {"type": "string"}}, "required": ["amount"]}
+    """Return the schema of the type that is declared at the beginning, with another smallest amount."""
+    properties = {**INVOICE_SCHEMA["properties"], "amount": {"type": "integer", "minimum": min_amount}}
+    return {**INVOICE_SCHEMA, "properties": properties}
