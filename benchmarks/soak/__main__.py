@@ -213,7 +213,6 @@ class Soak:
             "revived": percentiles(self._process_killer.recovery_seconds),
             "lag": percentiles(self._delivery_lags(entries)),
             "deliveries": sum(not request.path.startswith(f"/{_STREAM}/") for request in self._receiver.requests),
-            "batches": sum(map(len, self._stream_batches.values())),
             "exports": sum(len(t.export_ids) for t in self._tenants),
             "checkpoints": sum(len(t.checkpoints) for t in self._tenants),
             "memory": self._resource_monitor.peak_memory_mib,

@@ -86,9 +86,11 @@ arrive late, twice or in another order. Atrium promises:
   its idempotency record were committed in one transaction.
 - **A change without a response is stored completely or not at all.** Repeat the request with the same
   `Idempotency-Key`, or read the record.
+- **A batch of application events is written completely or not at all.**
 - **The log verifies, and it keeps the order of changes.** If a change was acknowledged before another request was
   sent, its entry comes first in the log.
 - **Every event reaches its subscribers** at least once, or its delivery gives the reason.
+- **A log stream sends the log in order,** each entry at least once, until it is paused or disabled.
 - **A repeated `Idempotency-Key` gets the same response** for 24 hours, as long as its caller may see the record.
 
 These tests check the promises:
