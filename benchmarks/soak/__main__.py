@@ -1,19 +1,21 @@
 """Run a mixed load on the whole service while its processes are killed, then check all promises: `make soak`.
 
 The service runs as with `make run`, in a temporary folder. Each tenant creates, changes, publishes and deletes records
-in an organization of its own. Webhooks receive all events, one of them at an endpoint that fails. Meanwhile the
-processes of the service and of the workers are killed at random and restarted. After the load the program waits until
-no work is pending, and compares every promise with the responses that callers received. The results are written to
-`benchmarks/results/soak.json` and `docs/operations/reliability.md`. The program fails if a promise is broken, but still
-writes the results.
+in an organization of its own, and reports application events. Webhooks and a log stream receive all events. The
+endpoints of one webhook and of the stream fail at times. Meanwhile the processes of the service and of the workers are
+killed at random and restarted. After the load the program waits until no work is pending, and compares every promise
+with the responses that callers received. The results are written to `benchmarks/results/soak.json` and
+`docs/operations/reliability.md`. The program fails if a promise is broken, but still writes the results.
 """
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from random import Random, randrange
 from tempfile import TemporaryDirectory
@@ -26,8 +28,9 @@ from benchmarks.soak import assertions, checks, document
 from benchmarks.soak.fault_injection import ProcessKiller, ResourceMonitor
 from benchmarks.soak.journal import Journal
 from benchmarks.soak.record_types import RECORD_TYPES
-from benchmarks.soak.tenants import Tenant
+from benchmarks.soak.tenants import EVENT_TYPE, Tenant
 from chalicelib.kernel.core.clock import timestamp_ms
+from tests.emulator.api_clients import declare_event_type
 from tests.emulator.local_stage import LocalStage
 from tests.emulator.log_reader import list_entries
 from tests.harness.receiver import ReceivedRequest, Receiver, Reply
@@ -40,6 +43,8 @@ _EXPORT_TIMEOUT_SECONDS: Final = 1020.0
 _MAX_MEMORY_MIB: Final = 512
 _MAX_OPEN_FILES: Final = 512
 _MAX_REPLAYS: Final = 50
+_STREAM: Final = "stream"
+"""The first part of the paths at which the receiver accepts the batches of log streams."""
 _CREATION_EVENTS: Final = frozenset(kind.creation_event for kind in RECORD_TYPES)
 
 
@@ -81,6 +86,8 @@ class Soak:
         self._stage, self._receiver, self._options = stage, receiver, options
         self._journal = Journal()
         self._tenants = [Tenant(stage, number, options.seed, self._journal) for number in range(options.tenants)]
+        self._stream_batches: dict[str, list[assertions.StreamBatch]] = {}
+        self._refused_paths = set[str]()
         self._random = Random(options.seed)  # noqa: S311 - a repeatable choice
         self._process_killer = ProcessKiller(stage, self._random, tuple(options.kills))
         self._resource_monitor = ResourceMonitor(stage)
@@ -110,12 +117,29 @@ class Soak:
         }
 
     def _create_tenants(self) -> None:
+        declare_event_type(self._stage, EVENT_TYPE)
         for tenant in self._tenants:
-            healthy_path, unreliable_path = f"/well/{tenant.number}", f"/shaky/{tenant.number}"
-            self._receiver.replies_by_path |= {healthy_path: Reply(status=204), unreliable_path: self._reply_unreliably}
-            tenant.create_initial_records(
-                [self._receiver.url_at("127.0.0.1", path) for path in (healthy_path, unreliable_path)]
-            )
+            paths = healthy_path, unreliable_path, stream_path = [
+                f"/{name}/{tenant.number}" for name in ("well", "shaky", _STREAM)
+            ]
+            self._receiver.replies_by_path |= {
+                healthy_path: Reply(status=204),
+                unreliable_path: self._reply_unreliably,
+                stream_path: self._accept_batch_unreliably,
+            }
+            *webhook_urls, stream_url = [self._receiver.url_at("127.0.0.1", path) for path in paths]
+            tenant.create_initial_records(webhook_urls, stream_url)
+
+    def _accept_batch_unreliably(self, request: ReceivedRequest) -> Reply:
+        """Reply to a batch, and store one that is accepted. A repeated one is, so that pauses stay short."""
+        reply = self._reply_unreliably(request) if request.path not in self._refused_paths else Reply(status=204)
+        if reply.status == HTTPStatus.NO_CONTENT:
+            self._refused_paths.discard(request.path)
+            batch = [entry["sequence"] for entry in json.loads(request.body)]
+            self._stream_batches.setdefault(request.path, []).append(batch)
+        else:
+            self._refused_paths.add(request.path)
+        return reply
 
     def _reply_unreliably(self, _: ReceivedRequest) -> Reply:
         fails = self._random.random() < 0.3  # noqa: PLR2004 - three of ten
@@ -150,16 +174,23 @@ class Soak:
             print(f"{(part + 1) * seconds / 360:.1f} min: {dict(self._journal.request_counts)}", flush=True)
 
     def _is_settled(self) -> bool:
-        return not any(map(checks.count_pending_entries, self._tenants)) and not any(
-            map(self._undelivered_events, self._tenants)
+        return (
+            not any(map(checks.count_pending_entries, self._tenants))
+            and not any(map(checks.count_unsent_entries, self._tenants))
+            and not any(map(self._undelivered_events, self._tenants))
         )
+
+    def _find_unsent_entries(self, tenant: Tenant) -> list[str]:
+        entries = list_entries(tenant.caller, tenant.organization)
+        return assertions.find_unsent_entries(entries, self._stream_batches.get(f"/{_STREAM}/{tenant.number}", []))
 
     def _undelivered_events(self, tenant: Tenant) -> list[str]:
         entries, undelivered = list_entries(tenant.caller, tenant.organization), []
         for url, webhook in tenant.webhooks.items():
             arrival_times = checks.arrival_times_by_event(self._receiver, url.partition(str(self._receiver.port))[2])
             # A webhook receives only events after its creation.
-            created_at_sequence = next(e["sequence"] for e in entries if e["target"]["id"] == webhook) or 0
+            about_it = (entry for entry in entries if entry["target"] and entry["target"]["id"] == webhook)
+            created_at_sequence = next(about_it)["sequence"] or 0
             subscribed = [entry for entry in entries if (entry["sequence"] or 0) > created_at_sequence]
             undelivered += assertions.find_undelivered_events(
                 subscribed, arrival_times, checks.explained_event_ids(tenant, webhook)
@@ -181,7 +212,7 @@ class Soak:
             "kills": self._process_killer.kill_counts,
             "revived": percentiles(self._process_killer.recovery_seconds),
             "lag": percentiles(self._delivery_lags(entries)),
-            "deliveries": len(self._receiver.requests),
+            "deliveries": sum(not request.path.startswith(f"/{_STREAM}/") for request in self._receiver.requests),
             "exports": sum(len(t.export_ids) for t in self._tenants),
             "checkpoints": sum(len(t.checkpoints) for t in self._tenants),
             "memory": self._resource_monitor.peak_memory_mib,
@@ -194,6 +225,7 @@ class Soak:
     ) -> dict[str, list[str]]:
         return {
             "acknowledged": assertions.find_changes_without_entry(self._journal.acknowledged_changes, entries),
+            "reported": assertions.find_lost_application_events(self._journal.acknowledged_changes, entries),
             "whole": [
                 line
                 for tenant, versions in zip(self._tenants, versions_by_tenant, strict=True)
@@ -211,6 +243,7 @@ class Soak:
             "ordered": [line for log in entries.values() for line in assertions.find_gaps(log)],
             "verified": [line for tenant in self._tenants for line in checks.find_verification_failures(tenant)],
             "told": [line for tenant in self._tenants for line in self._undelivered_events(tenant)],
+            "streamed": [line for tenant in self._tenants for line in self._find_unsent_entries(tenant)],
             "answered": self._journal.violations,
             "exported": [line for tenant in self._tenants for line in checks.find_invalid_exports(tenant)],
             "bounded": self._exceeded_limits(),

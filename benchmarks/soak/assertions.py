@@ -6,11 +6,15 @@ violations.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from benchmarks.soak.journal import AcknowledgedChange
 
 Entry = Mapping[str, Any]
+
+StreamBatch = Sequence[int]
+"""The sequences of the entries of a batch that a log stream has sent."""
 
 _DELETION_VERBS: Final = ("deleted", "removed", "revoked")
 _TYPES_CHANGED_BY_WORKERS: Final = ("organization.audit_export", "organization.invitation")
@@ -24,7 +28,7 @@ def find_changes_without_entry(
     entry_counts = Counter(
         (log, entry["target"]["id"], _version(entry))
         for log in entries
-        for entry in entries[log]
+        for entry in _built_in_entries(entries[log])
         if not _is_deletion(entry)
     )
     acknowledged = {(one.organization, one.target, one.version): one for one in changes if one.target and one.version}
@@ -35,6 +39,57 @@ def find_changes_without_entry(
     ]
 
 
+def find_lost_application_events(
+    changes: Iterable[AcknowledgedChange], entries: Mapping[str, Sequence[Entry]]
+) -> list[str]:
+    """Return each acknowledged application event without exactly one entry, and each batch that was written partially.
+
+    The data of each event has the number of its batch and the size of the batch. Those whose caller received no
+    response have entries for all of their events or for none.
+    """
+    counts = Counter((log, entry["id"]) for log in entries for entry in entries[log] if _is_application_event(entry))
+    batches = Counter(
+        (log, entry["data"]["batch"], entry["data"]["size"])
+        for log in entries
+        for entry in entries[log]
+        if _is_application_event(entry)
+    )
+    return [
+        *(
+            f"the event {event} was acknowledged, but has {counts[one.organization, event]} entries"
+            for one in changes
+            for event in one.event_ids
+            if counts[one.organization, event] != 1
+        ),
+        *(
+            f"batch {batch} has {count} of {size} entries"
+            for (_, batch, size), count in batches.items()
+            if count != size
+        ),
+    ]
+
+
+def find_unsent_entries(entries: Sequence[Entry], batches: Sequence[StreamBatch]) -> list[str]:
+    """Return what a log stream has sent wrongly: entries that are missing or out of order, and batches with gaps.
+
+    `entries` is the log from the stream's first entry on, and `batches` are those that the destination has accepted, in
+    the order of their arrival. A batch may arrive again, because entries are sent at least once.
+    """
+    violations, sent_until = list[str](), min((entry["sequence"] for entry in entries), default=1) - 1
+    for before, batch in pairwise([[sent_until + 1], *batches]):
+        if list(batch) != list(range(batch[0], batch[0] + len(batch))):
+            violations.append(f"a batch has the sequences {batch}")
+        if batch[0] not in (before[0], sent_until + 1):
+            violations.append(f"a batch begins with {batch[0]} after the sequences to {sent_until}")
+        sent_until = max(sent_until, batch[-1])
+    sent = {sequence for batch in batches for sequence in batch}
+    return violations + [
+        f"{entry['type']} with sequence {entry['sequence']} was not sent"
+        for entry in entries
+        if entry["sequence"] not in sent
+    ]
+
+
 def find_gaps(entries: Sequence[Entry]) -> list[str]:
     """Return the gaps in a log's sequence and in the versions of its records."""
     ordered = sorted(entries, key=lambda entry: entry["sequence"] or 0)
@@ -42,7 +97,8 @@ def find_gaps(entries: Sequence[Entry]) -> list[str]:
     violations = [] if sequences == list(range(1, len(ordered) + 1)) else ["the sequence is not 1, 2, …"]
     versions: dict[str, list[int]] = defaultdict(list)
     for entry in ordered:
-        if _version(entry) and not _is_deletion(entry) and entry["target"]["type"] not in _TYPES_CHANGED_BY_WORKERS:
+        is_version = not _is_application_event(entry) and _version(entry) and not _is_deletion(entry)
+        if is_version and entry["target"]["type"] not in _TYPES_CHANGED_BY_WORKERS:
             versions[f"{entry['target']['type']} {entry['target']['id']}"].append(_version(entry))
     # Compare sorted versions: two entries of a record may be appended in the opposite order.
     return violations + [
@@ -61,7 +117,7 @@ def find_version_mismatches(
     """
     logged_versions: dict[str, int] = {}
     logged_deletions = set()
-    for entry in entries:
+    for entry in _built_in_entries(entries):
         target = entry["target"]["id"]
         logged_versions[target] = max(logged_versions.get(target, 0), _version(entry))
         if _is_deletion(entry):
@@ -88,7 +144,7 @@ def find_partial_records(
 
     `creation_events` are the events that log a creation. This also covers records whose callers received no response.
     """
-    entries = list(entries)
+    entries = _built_in_entries(entries)
     deleted_ids = {entry["target"]["id"] for entry in entries if _is_deletion(entry)}
     created_ids = {entry["target"]["id"] for entry in entries if entry["type"] in creation_events} - deleted_ids
     return [
@@ -106,6 +162,16 @@ def find_undelivered_events(
         for entry in entries
         if entry["id"] not in arrived_ids and entry["id"] not in explained_ids
     ]
+
+
+def _is_application_event(entry: Entry) -> bool:
+    """Tell whether an application reported the event. Its target and data are then those of the application."""
+    return "reportedBy" in entry
+
+
+def _built_in_entries(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries about changes of the service's own records."""
+    return [entry for entry in entries if not _is_application_event(entry)]
 
 
 def _version(entry: Entry) -> int:

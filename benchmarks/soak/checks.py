@@ -41,6 +41,12 @@ def arrival_times_by_event(receiver: Receiver, path: str) -> dict[str, list[floa
     return arrival_times
 
 
+def count_unsent_entries(tenant: Tenant) -> int:
+    """Return how many entries of a tenant's log its log stream has not sent yet."""
+    path = f"/organizations/{tenant.organization}/log-streams"
+    return sum(stream["lagEntries"] for stream in list_items(tenant.caller, path))
+
+
 def explained_event_ids(tenant: Tenant, webhook: str) -> set[str]:
     """Return the events whose delivery has not succeeded, but shows an attempt or the time of the next one."""
     path = f"/organizations/{tenant.organization}/webhooks/{webhook}/deliveries"

@@ -12,11 +12,14 @@ _RESULTS: Final = ROOT / "benchmarks" / "results" / "soak.json"
 
 PROMISES: Final = {
     "acknowledged": "Every acknowledged change is in the log: each version in a response has exactly one entry.",
+    "reported": "Every acknowledged application event has exactly one entry, and every batch of events was written "
+    "completely or not at all.",
     "whole": "Every record in a response has the version that its log shows, or is deleted and its log shows that.",
     "complete": "A change without a response is stored completely or not at all: lists and logs agree on all records.",
     "ordered": "No log and no history of a record has a gap.",
     "verified": "Every log verifies, and every checkpoint from the run is a prefix of its log.",
     "told": "Every event reached every webhook, or its delivery gives the reason.",
+    "streamed": "Every log stream sent the whole log in order, each entry at least once.",
     "answered": "Every response was as expected: reads return acknowledged changes, changes of an outdated version are "
     "rejected, and a repeated `Idempotency-Key` gets the same bytes.",
     "exported": "Every export of a log is completed, and its file matches its digest.",
@@ -83,9 +86,11 @@ arrive late, twice or in another order. Atrium promises:
   its idempotency record were committed in one transaction.
 - **A change without a response is stored completely or not at all.** Repeat the request with the same
   `Idempotency-Key`, or read the record.
+- **A batch of application events is written completely or not at all.**
 - **The log verifies, and it keeps the order of changes.** If a change was acknowledged before another request was
   sent, its entry comes first in the log.
 - **Every event reaches its subscribers** at least once, or its delivery gives the reason.
+- **A log stream sends the log in order,** each entry at least once, until it is paused or disabled.
 - **A repeated `Idempotency-Key` gets the same response** for 24 hours, as long as its caller may see the record.
 
 These tests check the promises:

@@ -13,7 +13,10 @@ MUTATING: Final = ("POST", "PATCH", "PUT", "DELETE")
 
 @dataclass(frozen=True)
 class AcknowledgedChange:
-    """A successful response to a change. `target` and `version` are those of the record in the response, if any."""
+    """A successful response to a change. `target` and `version` are those of the record in the response, if any.
+
+    `event_ids` are those of the application events that the request wrote.
+    """
 
     organization: str
     method: str
@@ -21,6 +24,7 @@ class AcknowledgedChange:
     status: int
     target: str | None
     version: int | None
+    event_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@ _SERVICE_UNAVAILABLE: Final = 503
 _ABANDONED_SHARE: Final = 0.3
 """The share of changes that the caller does not repeat after a lost connection."""
 
+EVENTS_PATHS: Final = ("/events", "/events/batch")
+"""The ends of the paths of operations that write application events."""
+
 Json = dict[str, Any]
 
 
@@ -93,10 +96,10 @@ class RetryingClient:
         if method not in MUTATING or not response.is_success:
             return
         record = response.json() if response.content else {}
+        event_ids = tuple(item["id"] for item in record.get("items", [record])) if path.endswith(EVENTS_PATHS) else ()
+        target, version = (None, None) if event_ids else (record.get("id"), record.get("version"))
         self._journal.acknowledged_changes.append(
-            AcknowledgedChange(
-                self.organization, method, path, response.status_code, record.get("id"), record.get("version")
-            )
+            AcknowledgedChange(self.organization, method, path, response.status_code, target, version, event_ids)
         )
         if method == "POST" and self._tenant_number is not None:
             self._journal.replayable_requests.append(

@@ -20,7 +20,9 @@ from tests.emulator.api_clients import ApiClient
 from tests.emulator.local_stage import LocalStage
 from tests.emulator.log_reader import list_items
 
+EVENT_TYPE: Final = "invoice.approved"
 _MAX_RECORDS_PER_TYPE: Final = 30
+_MAX_BATCH_EVENTS: Final = 5
 _OK, _CREATED, _NO_CONTENT, _NOT_FOUND, _PRECONDITION_FAILED = 200, 201, 204, 404, 412
 
 
@@ -56,13 +58,15 @@ class Tenant:
         self.deleted_ids: set[str] = set()
         self._name_count = 0
 
-    def create_initial_records(self, endpoint_urls: Sequence[str]) -> None:
-        """Create the organization, a platform, a site, and webhooks for all events."""
+    def create_initial_records(self, endpoint_urls: Sequence[str], stream_url: str) -> None:
+        """Create the organization, a platform, a site, and webhooks and a log stream for all events."""
         self.organization = self.caller.create_organization(f"Tenant {self.number}")
         self.client.organization = self._guest_client.organization = self.organization
         subscription = {"events": ["*"]}
         webhooks_path = f"/organizations/{self.organization}/webhooks"
         self.webhooks = {url: self._create(webhooks_path, {"url": url, **subscription}) for url in endpoint_urls}
+        destination = {"type": "https", "url": stream_url, "format": "json"}
+        self._create(f"/organizations/{self.organization}/log-streams", {"destination": destination, "startAt": 1})
         platform = self._create("/platforms", {"organizationId": self.organization, "name": f"Platform {self.number}"})
         site = self._create(f"/organizations/{self.organization}/sites", {"name": f"Site {self.number}"})
         self.client.request("publish", "PATCH", f"/sites/{site}", {"status": "published"}, never_abandon=True)
@@ -118,6 +122,7 @@ class Tenant:
             (partial(self._with_random_record, self._update_outdated_version), 4),
             (partial(self._with_random_record, self._publish_page), 6),
             (partial(self._with_random_record, self._delete_record), 5),
+            (self._report_events, 20),
             (self._rename_organization, 3),
             (self._invite_accept_and_leave, 2),
             (self._replay_random_request, 2),
@@ -225,6 +230,15 @@ class Tenant:
     def _rename_organization(self) -> None:
         path = f"/organizations/{self.organization}"
         self.client.request("change", "PATCH", path, {"companyName": self._next_name()}, never_abandon=True)
+
+    def _report_events(self) -> None:
+        size, path = self._random.randint(1, _MAX_BATCH_EVENTS), f"/organizations/{self.organization}/events"
+        data, target = {"batch": self._next_name(), "size": size}, {"type": "invoice", "id": f"INV-{self._name_count}"}
+        events = [{"type": EVENT_TYPE, "data": data, **({"targets": [target]} if n else {})} for n in range(size)]
+        path, body = (path, events[0]) if size == 1 else (f"{path}/batch", {"events": events})
+        response = self.client.request("report", "POST", path, body)
+        if response is not None:
+            self._check_status(response.status_code, (_CREATED,), "reporting events", response.text)
 
     def _invite_accept_and_leave(self) -> None:
         path = f"/organizations/{self.organization}"

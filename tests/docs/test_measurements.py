@@ -226,10 +226,23 @@ def entry(sequence: int, version: int, kind: str = "space.updated", target: str 
     return {"id": f"e{sequence}", "sequence": sequence, "type": kind, "target": subject, "data": {"version": version}}
 
 
+def application_entry(sequence: int, batch: str = "b", size: int = 1) -> dict[str, Any]:
+    """Return the entry of an application event of a batch. It has no target."""
+    data = {"batch": batch, "size": size, "version": 1}
+    return {
+        "id": f"e{sequence}",
+        "sequence": sequence,
+        "type": "invoice.deleted",
+        "target": None,
+        "data": data,
+        "reportedBy": {"type": "user", "id": "u"},
+    }
+
+
 @pytest.mark.parametrize(
     ("logs", "count"),
     [
-        ({"o": [entry(1, 1), entry(2, 2)]}, 0),
+        ({"o": [entry(1, 1), entry(2, 2), application_entry(3)]}, 0),
         ({"o": [entry(1, 1)]}, 1),
         ({"o": [entry(1, 2), entry(2, 2)]}, 1),
         ({"o": [], "other": [entry(1, 2)]}, 1),
@@ -247,7 +260,7 @@ def test_a_response_without_a_record_is_ignored():
 @pytest.mark.parametrize(
     ("entries", "count"),
     [
-        ([entry(1, 2), entry(2, 1), entry(3, 3), entry(4, 3, "space.deleted")], 0),
+        ([entry(1, 2), entry(2, 1), entry(3, 3), entry(4, 3, "space.deleted"), application_entry(5)], 0),
         ([entry(1, 1), entry(3, 2)], 1),
         ([entry(1, 1), entry(2, 3)], 1),
         ([entry(1, 1), entry(2, 1)], 1),
@@ -271,6 +284,7 @@ def test_missing_and_repeated_entries_are_reported(entries, count):
 )
 def test_a_record_that_differs_from_its_log_is_reported(versions, deleted, count):
     log = [entry(1, 1), entry(2, 2), entry(3, 1, target="t"), entry(4, 1, "space.deleted", target="t")]
+    log.append(application_entry(5))
     assert len(assertions.find_version_mismatches(log, versions, deleted)) == count
 
 
@@ -280,10 +294,44 @@ def test_a_record_that_differs_from_its_log_is_reported(versions, deleted, count
     ids=["all", "missing from list", "no entry", "deleted"],
 )
 def test_a_list_that_differs_from_the_log_is_reported(listed, count):
-    log = (entry(1, 1, "space.created"), entry(2, 1, "space.created", "t"), entry(3, 1, "space.deleted", "t"))
+    log = [entry(1, 1, "space.created"), entry(2, 1, "space.created", "t"), entry(3, 1, "space.deleted", "t")]
+    log.append(application_entry(4))
     assert len(assertions.find_partial_records(log, listed, {"space.created"})) == count
 
 
 def test_an_event_that_was_neither_delivered_nor_failed_is_reported():
     log = [entry(1, 1), entry(2, 2), entry(3, 3)]
     assert assertions.find_undelivered_events(log, {"e1"}, {"e2"}) == ["space.updated e3"]
+
+
+@pytest.mark.parametrize(
+    ("log", "count"),
+    [
+        ([entry(1, 1), application_entry(2), application_entry(3, "c", 2), application_entry(4, "c", 2)], 0),
+        ([application_entry(3)], 1),
+        ([application_entry(2), application_entry(2, "c")], 1),
+        ([application_entry(2), application_entry(3, "c", 2)], 1),
+    ],
+    ids=["all", "missing entry", "repeated entry", "partial batch"],
+)
+def test_a_lost_application_event_and_a_partial_batch_are_reported(log, count):
+    reported = replace(EVENT, target=None, event_ids=("e2",))
+    assert len(assertions.find_lost_application_events([reported], {"o": log, "other": []})) == count
+
+
+@pytest.mark.parametrize(
+    ("batches", "count"),
+    [
+        ([[1], [2, 3], [4]], 0),
+        ([[1, 2], [1, 2, 3], [1, 2, 3], [4]], 0),
+        ([[1, 2], [3]], 1),
+        ([], 4),
+        ([[1, 2], [4]], 2),
+        ([[1, 2, 4], [3]], 2),
+        ([[1], [2], [1], [3, 4]], 1),
+    ],
+    ids=["all", "repeated batches", "missing entry", "nothing", "gap", "gap in a batch", "earlier batch"],
+)
+def test_what_a_log_stream_sent_wrongly_is_reported(batches, count):
+    log = [entry(4, 4), entry(1, 1), entry(2, 2), application_entry(3)]
+    assert len(assertions.find_unsent_entries(log, batches)) == count

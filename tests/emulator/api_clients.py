@@ -58,6 +58,15 @@ class ApiClient(httpx.Client):
         assert acceptance.json()["status"] == "accepted", acceptance.text
 
 
+def declare_event_type(service: RunningService, event_type: str) -> None:
+    """Declare an event type as an operator, whose events can have any data."""
+    operator = Person("operator", sub=uuid4(), operator=True)
+    body = {"description": "It happened.", "sentence": "{actor} did it.", "schema": {"type": "object"}}
+    with ApiClient(service, "operator", sign_token(service, operator)) as client:
+        response = client.put(f"/event-types/{event_type}", json=body)
+        assert response.is_success, response.text
+
+
 def sign_token(service: RunningService, person: Person, *, kid: str | None = None, **claims: Any) -> str:
     """Return a token of the service's issuer. It is valid for an hour unless the claims say otherwise."""
     folder, now = service.state / "issuer", int(time.time())

@@ -101,6 +101,9 @@ Contents = list[dict[str, Any]]
 RECOVERY_SECONDS: Final = 90
 """The time after which the unfinished work of a killed process is due again."""
 
+EVENT_TYPE: Final = "invoice.approved"
+"""The type of application events, which the prerequisite `event type` declares."""
+
 _IDEMPOTENCY_KEY: Final = "once"
 
 _VOLATILE_ATTRIBUTES: Final = frozenset(
@@ -154,7 +157,11 @@ class Scenario:
         creation = self.request_by_ada("POST", "/organizations", name="World", slug=self.names["slug"])
         self.names["organization"] = organization = self.processes.run_in_parent(creation)[0]["body"]["id"]
         path = f"/organizations/{organization}"
+        operator = sign_token(self.stage, Person("operator", sub=uuid4(), operator=True))
+        declaration = {"description": "It happened.", "sentence": "{actor} did it.", "schema": {"type": "object"}}
+        declared = {"method": "PUT", "path": f"/event-types/{EVENT_TYPE}", "token": operator, "body": declaration}
         steps = {
+            "event type": create_step("request", **declared),
             "key": self.request_by_ada("POST", f"{path}/api-keys", name="First"),
             "deleted": self.request_by_ada("DELETE", path),
         }

@@ -135,7 +135,7 @@ def _contents(
     guards = _read(f"U#organization-slug#{slug}" for slug in slugs)
     digest = hashlib.sha256(key.encode()).hexdigest()
     organizations = {*organization_ids, *(item["ref"] for item in guards)}
-    pages = [table.query(f"{letter}#{organization}") for organization in organizations for letter in "OAQ"]
+    pages = [table.query(f"{letter}#{organization}") for organization in organizations for letter in "OABQ"]
     assert not any(page.last_evaluated_key for page in pages)
     items = [*guards, *_read(f"I#{person}#{digest}" for person in people), *(i for page in pages for i in page.items)]
     pointers = _read(f"K#{digest}" for item in items for digest in item.get("digests", ()))

@@ -4,17 +4,21 @@ from typing import Final
 
 import pytest
 
-from tests.emulator.crash_scenarios import KillPoint, Mutation, Scenario, create_step
+from tests.emulator.crash_scenarios import EVENT_TYPE, KillPoint, Mutation, Scenario, create_step
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
 _PATH: Final = "/organizations/<organization>"
 _MEMBER: Final = f"{_PATH}/members/<mary>"
 _KEY: Final = f"{_PATH}/api-keys/<key>"
+_EVENT: Final = {"type": EVENT_TYPE, "actor": {"type": "clerk", "id": "c-1"}}
 
 CREATION: Final = Mutation("creation", "POST", "/organizations", {"name": "World", "slug": "<slug>"})
 TRANSFER: Final = Mutation("transfer", "POST", f"{_PATH}/transfer-ownership", {"newOwnerId": "<mary>"})
 OTHERS: Final = (
+    Mutation(
+        "application events", "POST", f"{_PATH}/events/batch", {"events": [_EVENT] * 2}, prerequisites=("event type",)
+    ),
     Mutation("update", "PATCH", _PATH, {"name": "Other", "companyName": "Ltd."}),
     Mutation("change of slug", "PATCH", _PATH, {"slug": "<slug>-new"}),
     Mutation("deletion", "DELETE", _PATH),

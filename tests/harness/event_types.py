@@ -5,7 +5,7 @@ from typing import Any, Final
 from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Caller, Person
 
-INVOICE_SCHEMA: Final = {
+INVOICE_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {"amount": {"type": "integer", "minimum": 1}, "note": {"type": "string"}},
     "required": ["amount"],

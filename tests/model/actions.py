@@ -19,7 +19,8 @@ ActionFunction = Callable[..., None]
 
 ACTION_GROUPS: Final = (
     *("organizations", "members", "invitations", "api_keys", "webhooks", "platforms", "platform_members", "spaces"),
-    *("domains", "taxonomy", "sites", "pages", "leads", "reference", "events", "faults"),
+    *("domains", "taxonomy", "sites", "pages", "leads", "reference", "event_types", "service_keys"),
+    *("events", "log_streams", "proofs", "erasures", "faults"),
 )
 
 PEOPLE: Final = ("ada", "grace", "edith", "mary", "stranger", "emmy", "operator", "nobody")
@@ -46,6 +47,10 @@ _request_options: Final = st.sampled_from(
 )
 callers: Final = st.builds(lambda name, options: {"who": name, **options}, _caller_names, _request_options)
 """Draw the sender of a request, mostly an authorized one."""
+
+
+operators: Final = st.builds(lambda name: {"who": name}, st.sampled_from([*["operator"] * 9, "ada", "nobody", 0]))
+"""Draw the sender of a request that only operators may send, mostly an operator."""
 
 
 def optional_fields(**optional: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:

@@ -37,6 +37,8 @@ INITIAL_STEPS: Final[list[tuple[str, Json]]] = [
     ("create_organization", {**_sender(), "fields": {"name": "Bletchley", "slug": "bletchley"}}),
     ("create_webhook", {**_sender(), "place": 0, "fields": {}}),
     ("create_integration_channel", {**_sender(), "place": 0, "fields": {}}),
+    ("create_log_stream", {**_sender(), "place": 0, "fields": {"startAt": 1}, "layout": "ndjson"}),
+    ("create_service_key", {**_sender("operator"), "scopes": ["events:write"], "types": None, "days": 40}),
     *_invite_and_accept("grace", "admin"),
     *_invite_and_accept("edith", "editor"),
     *_invite_and_accept("mary", "member"),
@@ -55,6 +57,7 @@ INITIAL_STEPS: Final[list[tuple[str, Json]]] = [
     ("create_page", {**_sender(), "site": 0, "slug": "a", "parent": None, "home": False}),
     ("create_page", {**_sender(), "site": 0, "slug": "b", "parent": None, "home": False}),
     ("publish_page", {**_sender(), "page": 0, "earlier": 3}),
+    ("create_event", {**_sender(), "place": 0, "event_type": "invoice.approved", "amount": 2}),
     ("create_public_lead", {**_sender("nobody"), "name": "Charles", "message": None}),
     ("settle", {}),
 ]
@@ -91,6 +94,7 @@ def begin_run(
         declare_event_type(api, operator)
         declaration = ExpectedEntry("system.event_type.created", "invoice.approved", operator.id, "put_event_type")
         run.model.expected_entries[SYSTEM] = [declaration]
+        run.model.event_types["invoice.approved"] = {"deprecated": False, "min_amounts": [1]}
         for name, arguments in INITIAL_STEPS:
             run.execute_step(name, arguments)
         return run

@@ -5,14 +5,18 @@ from typing import Final
 from tests.catalogue import log_proof
 from tests.harness.api import Json
 from tests.harness.reconciliations import find_disagreements
+from tests.model.action_groups.erasures import check_erasures
+from tests.model.action_groups.event_types import check_event_types
 from tests.model.action_groups.faults import apply_elapsed_time, run_until_idle
+from tests.model.action_groups.log_streams import PROGRESS_FIELDS, check_log_streams
 from tests.model.action_groups.organizations import restore
 from tests.model.action_groups.pages import visit
+from tests.model.action_groups.proofs import check_proofs
 from tests.model.action_groups.sites import publication_of
 from tests.model.action_groups.taxonomy import paths_of
 from tests.model.interface_operations import is_event_in_areas
 from tests.model.model_run import KINDS_WITH_HEALTH, ModelRun
-from tests.model.service_model import SYSTEM, ModelRecord
+from tests.model.service_model import SYSTEM, ExpectedEntry, ModelRecord
 
 LISTS: Final = {
     "member": "members",
@@ -24,6 +28,7 @@ LISTS: Final = {
     "space_member": "members",
     "platform_member": "members",
     "site": "sites",
+    "log_stream": "log-streams",
 }
 _FIELDS_CHANGED_BY_OTHERS: Final = {
     "platform": ("home", "warnings"),
@@ -31,6 +36,8 @@ _FIELDS_CHANGED_BY_OTHERS: Final = {
     "node": ("path", "depth", "parentId", "position"),
     "page": ("path", "isHome", "status", "publishAt", "hasUnpublishedChanges", "publishedRevisionId", "publishedAt"),
     "menu": ("items",),
+    "log_stream": PROGRESS_FIELDS,
+    "erasure": ("status", "erasedRecords", "erasedEntries"),
 }
 """Fields of a record that changes of other records change."""
 
@@ -55,6 +62,10 @@ def check_final_state(run: ModelRun) -> None:
         found = find_disagreements(organization.id)
         assert found == [], found
         _check_deliveries(run, organization, entries)
+        check_log_streams(run, organization, entries)
+        check_proofs(run, organization, entries)
+        check_erasures(run, organization)
+    check_event_types(run)
     # No event of an organization may arrive at the subscribers of another.
     subscribers = run.model.list_all("webhook") + run.model.list_all("channel")
     log_ids = {record.internal.get("url") or record.fields["url"]: record.log_id for record in subscribers}
@@ -118,14 +129,12 @@ def _check_log(run: ModelRun, organization: ModelRecord) -> list[Json]:
     """Assert that the log has exactly one entry for each change, in order."""
     entries = _list_as_owner(run, organization, "audit-log")
     entries.sort(key=lambda entry: entry["sequence"])  # Several entries may have the same timestamp.
-    requested = [entry for entry in entries if entry["actor"]["type"] != "system"]
+    requested = [entry for entry in entries if "erased" in entry or entry["actor"]["type"] != "system"]
     expected_entries = run.model.expected_entries.get(organization.id, [])
-    expected = [(t.type, t.operation_id, t.actor_id) for t in expected_entries]
-    assert [(e["type"], e["context"]["operationId"], e["actor"]["id"]) for e in requested] == expected
+    assert [entry["type"] for entry in requested] == [expected_entry.type for expected_entry in expected_entries]
     for entry, expected_entry in zip(requested, expected_entries, strict=True):
-        actual_ids = (entry["target"]["id"], entry["data"].get("id"))
-        assert expected_entry.target_id in actual_ids, f"{entry} is not about {expected_entry.target_id}"
-    own_entries = [(e["type"], e["target"]["id"]) for e in entries if e["actor"]["type"] == "system"]
+        _check_entry(entry, expected_entry)
+    own_entries = [(e["type"], e["target"]["id"]) for e in entries if e not in requested]
     expected_own_entries = run.model.expected_system_entries.get(organization.id, [])
     assert sorted(own_entries) == sorted(expected_own_entries), "the service's own entries"
     assert [entry["sequence"] for entry in entries] == [*range(1, len(entries) + 1)]
@@ -134,6 +143,19 @@ def _check_log(run: ModelRun, organization: ModelRecord) -> list[Json]:
     report = run.api.get(path, caller=run.owner_of(organization)).json
     assert (report["valid"], report["pendingEntries"], report["treeSize"]) == (True, 0, len(entries)), report
     return entries
+
+
+def _check_entry(entry: Json, expected: ExpectedEntry) -> None:
+    if "erased" in entry:
+        assert expected.is_erased or expected.may_be_erased, f"{entry} is erased"
+        return
+    assert not expected.is_erased, f"{entry} is not erased"
+    actor, reporter_id = entry["actor"], entry.get("reportedBy", {}).get("id")
+    assert (entry["context"]["operationId"], actor["id"]) == (expected.operation_id, expected.actor_id)
+    assert reporter_id == expected.reporter_id
+    assert actor.get("asserted", False) == (expected.asserted_actor is not None)
+    actual_ids = ((entry["target"] or {}).get("id"), entry["data"].get("id"))
+    assert expected.target_id in actual_ids, f"{entry} is not about {expected.target_id}"
 
 
 def _check_deliveries(run: ModelRun, organization: ModelRecord, entries: list[Json]) -> None:
@@ -153,7 +175,8 @@ def _check_deliveries(run: ModelRun, organization: ModelRecord, entries: list[Js
         arrived = {ids_by_sequence[message["event"]["sequence"]] for message in messages}
         assert arrived <= expected[channel.id].keys()
         if channel.fields["enabled"] and all(expected[channel.id].values()):
-            assert arrived == expected[channel.id].keys()
+            # An entry that was erased before its delivery is not sent.
+            assert arrived >= expected[channel.id].keys() - {entry["id"] for entry in entries if "erased" in entry}
 
 
 def _expected_deliveries(entries: list[Json]) -> dict[str, dict[str, bool]]:
@@ -161,7 +184,7 @@ def _expected_deliveries(entries: list[Json]) -> dict[str, dict[str, bool]]:
     subscribers: dict[str, Json] = {}
     expected: dict[str, dict[str, bool]] = {}
     for entry in entries:
-        target = entry["target"]
+        target = entry["target"] or {"type": None}
         if target["type"] in ("organization.webhook", "organization.integration_channel"):
             subscribers[target["id"]] = entry["data"]
             if entry["type"].endswith(".deleted"):

@@ -70,7 +70,7 @@ def scopes_allow(scopes: list[str], row: InterfaceOperation) -> bool:
 _AREAS_OF_READ: Final = ("organizations", "events", "platforms", "domains", "taxonomy", "research", "sites")
 _AREAS: Final = (
     *("organizations", "members", "api-keys", "audit-log", "domains", "channels", "webhooks", "platforms", "spaces"),
-    *("taxonomy", "research", "sites", "events"),
+    *("taxonomy", "research", "sites", "events", "log-streams"),
 )
 _AREA_BY_EVENT_PREFIX: Final = {
     **dict.fromkeys(("organization.member", "platform.member", "space.member"), "members"),
@@ -78,7 +78,9 @@ _AREA_BY_EVENT_PREFIX: Final = {
     "organization.api_key": "api-keys",
     "organization.audit_export": "audit-log",
     "platform.custom_domain": "domains",
+    "organization.person_erased": "members",
     "organization.webhook": "webhooks",
+    "organization.log_stream": "log-streams",
     "organization.integration_channel": "channels",
     "organization": "organizations",
     "platform": "platforms",

@@ -23,6 +23,9 @@ _CREATED_STATUSES: Final = (201, 202)
 KINDS_WITH_HEALTH: Final = ("webhook", "channel")
 """Kinds whose version also changes when the service records their health."""
 
+STREAMS_URL: Final = "https://streams.example.com/"
+"""The beginning of the URLs of log streams."""
+
 VERSION_FIELDS: Final = ("updatedAt", "version")
 
 
@@ -37,14 +40,21 @@ _ANSWERS: Final = {
 
 @dataclass
 class FakeEndpoints:
-    """Fake servers that receive webhooks: the accepted messages by URL, in order of their arrival."""
+    """Fake servers that receive webhooks and log streams.
+
+    They store the accepted messages, and the accepted batches of log streams, by URL and in order of their arrival.
+    """
 
     state: str = "well"
     accepted_messages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    accepted_batches: dict[str, list[list[Json]]] = field(default_factory=dict)
 
     def post(self, url: str, body: bytes, headers: Any, _seconds: float | None = None) -> WebhookResponse:
         """Respond to a message, and store it if it is accepted."""
-        if self.state == "well":
+        if self.state == "well" and url.startswith(STREAMS_URL):
+            entries = json.loads(body) if body.startswith(b"[") else [json.loads(line) for line in body.splitlines()]
+            self.accepted_batches.setdefault(url, []).append(entries)
+        elif self.state == "well":
             self.accepted_messages.setdefault(url, []).append(
                 json.loads(body) | {"webhook-id": headers.get("webhook-id")}
             )
@@ -117,8 +127,8 @@ class ModelRun:
         if person := self.people.get(caller_name):
             kind = "operator" if caller_name == "operator" else "user"
             return Caller(kind, person.id, caller_name), person.credential
-        key = next(t for t in self.model.records if t.kind == "api_key" and t.id == caller_name)
-        return Caller("api_key", key.id, key.id, key), key.internal["key"]
+        key = next(t for t in self.model.records if t.kind in ("api_key", "service_key") and t.id == caller_name)
+        return Caller(key.kind, key.id, key.id, key), key.internal["key"]
 
     def caller_of(self, by: Sender) -> Caller:
         return self.resolve_caller(by.caller_name)[0]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tests.model import interface_operations
-from tests.model.interface_operations import OPERATIONS, InterfaceOperation, role_suffices
+from tests.model.interface_operations import OPERATIONS, InterfaceOperation, expand_scopes, role_suffices
 
 Json = dict[str, Any]
 
@@ -34,6 +34,9 @@ READ_BY: Final = {
     "redirect": "get_redirect",
     "menu": "get_navigation_menu",
     "lead": "get_marketing_lead",
+    "log_stream": "get_log_stream",
+    "erasure": "get_erasure",
+    "service_key": "get_service_key",
 }
 """The operation that reads a single record, by its kind."""
 
@@ -74,7 +77,7 @@ class ModelRecord:
     @property
     def log_id(self) -> str:
         """The id of the log that records its changes: its organization's log, or the system log."""
-        return SYSTEM if self.kind == "lead" else [*self.self_and_containers][-1].id
+        return SYSTEM if self.kind in ("lead", "service_key") else [*self.self_and_containers][-1].id
 
     @property
     def path_parameters(self) -> dict[str, str]:
@@ -102,7 +105,7 @@ class ModelRecord:
 
 @dataclass(frozen=True)
 class Caller:
-    """A caller. `kind` is `user`, `operator`, `api_key` or `nobody`."""
+    """A caller. `kind` is `user`, `operator`, `api_key`, `service_key` or `nobody`. `key` is the record of a key."""
 
     kind: str
     id: str
@@ -110,18 +113,29 @@ class Caller:
     key: ModelRecord | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class ExpectedEntry:
+    """An entry of a log. `reporter_id` is that of an application event: the principal that reported it.
+
+    `asserted_actor` is the actor that the caller named. `may_be_erased` or `is_erased`: an erasure of this actor began.
+    """
+
     type: str
     target_id: str
     actor_id: str | None
     operation_id: str
+    reporter_id: str | None = None
+    asserted_actor: Json | None = None
+    may_be_erased: bool = False
+    is_erased: bool = False
 
 
 @dataclass
 class Model:
     """The expected state of the service.
 
+    `event_types` has the declared types with their fields, among them the smallest amount of each version's schema.
+    `erased_actors` has the actors of application events that were erased, by log. `checkpoints` has saved checkpoints.
     `expected_entries` has the entries of requests in order, by log; `expected_system_entries` those of the service
     itself. `email_counts` has, by address and window length, the end of the window and the number of emails in it.
     """
@@ -129,6 +143,9 @@ class Model:
     records: list[ModelRecord] = field(default_factory=list)
     expected_entries: dict[str, list[ExpectedEntry]] = field(default_factory=dict)
     expected_system_entries: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    event_types: dict[str, Json] = field(default_factory=dict)
+    erased_actors: dict[str, list[Json]] = field(default_factory=dict)
+    checkpoints: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     former_slugs: dict[str, str] = field(default_factory=dict)
     email_counts: dict[str, dict[int, tuple[float, int]]] = field(default_factory=dict)
 
@@ -199,6 +216,8 @@ class Model:
         """
         if principal_refusal := self._principal_refusal(caller, operation_row, record):
             return principal_refusal
+        if caller.kind == "service_key":
+            return self._service_key_refusal(caller, operation_row, record)
         scopes = caller.key.fields["scopes"] if caller.key else None
         has_scope = scopes is None or interface_operations.scopes_allow(scopes, operation_row)
         if record is None:
@@ -222,6 +241,14 @@ class Model:
         is_visitor = is_public and role is None
         has_role = not role_container or role_suffices(self.effective_role(caller, role_container), needed_role)
         return None if is_visitor or has_role else "403 insufficient_role"
+
+    @staticmethod
+    def _service_key_refusal(caller: Caller, row: InterfaceOperation, record: ModelRecord | None) -> str | None:
+        """Return the refusal of a service key, which can write and read application events in every organization."""
+        assert caller.key
+        if row.scope not in expand_scopes(caller.key.fields["scopes"]):
+            return "403 insufficient_scope"
+        return None if record is None or record.exists else NOT_FOUND
 
     @staticmethod
     def _principal_refusal(caller: Caller, operation_row: InterfaceOperation, record: ModelRecord | None) -> str | None:

@@ -11,7 +11,7 @@ from tests.model.service_model import Caller, Json, ModelRecord
 _MAX_SECRETS = 5
 _SCOPES = (
     *(["read"], ["write"], ["admin"], ["read", "sites:write"], ["members:write"], ["spaces:read", "taxonomy:write"]),
-    *(["webhooks:write", "audit-log:read"], ["api-keys:write"], ["events:write"]),
+    *(["webhooks:write", "audit-log:read"], ["api-keys:write"], ["events:write"], ["read", "log-streams:write"]),
 )
 
 

@@ -51,7 +51,7 @@ def apply_elapsed_time(run: ModelRun) -> None:
     for platform in run.model.list_existing("platform"):
         domains.apply_verification_timeout(run, platform)
     for record in run.model.records:
-        if record.kind == "api_key" and record.fields["status"] == "active":
+        if record.kind in ("api_key", "service_key") and record.fields["status"] == "active":
             expires_at_seconds = record.internal["expires_at_seconds"]
             if expires_at_seconds is not None and expires_at_seconds <= run.elapsed_seconds:
                 record.fields["status"] = "expired"

@@ -12,7 +12,7 @@ _webhook_fields = optional_fields(events=events, description=optional_texts, ena
 _channel_fields = optional_fields(name=names, events=events, enabled=st.booleans())
 
 
-def _check_events(run: ModelRun, by: Sender, events: list[str]) -> tuple[str | None, list[str] | None]:
+def check_events(run: ModelRun, by: Sender, events: list[str]) -> tuple[str | None, list[str] | None]:
     """Return the refusal of a subscription to events, if any, and the areas that the caller can subscribe to."""
     key = run.caller_of(by).key
     areas = readable_areas(key.fields["scopes"] if key else None)
@@ -20,18 +20,18 @@ def _check_events(run: ModelRun, by: Sender, events: list[str]) -> tuple[str | N
     return None if are_allowed else "403 insufficient_scope", areas
 
 
-def _check_change(run: ModelRun, by: Sender, record: ModelRecord | None, fields: Json) -> tuple[str | None, Json]:
+def check_change(run: ModelRun, by: Sender, record: ModelRecord | None, fields: Json) -> tuple[str | None, Json]:
     """Return the refusal of a change of a subscriber, if any, and its areas if the change has an effect."""
     if record is None or all(record.fields[name] == value for name, value in fields.items()):
         return None, {}
-    refusal, areas = _check_events(run, by, {**record.fields, **fields}["events"])
+    refusal, areas = check_events(run, by, {**record.fields, **fields}["events"])
     return refusal, {"areas": areas}
 
 
 @action(place=record_index, fields=_webhook_fields)
 def create_webhook(run: ModelRun, by: Sender, organization: ModelRecord, fields: Json) -> None:
     body = {"url": f"https://hooks.example.com/{len(run.model.records)}", **fields}
-    refusal, areas = _check_events(run, by, body.get("events", ["*"]))
+    refusal, areas = check_events(run, by, body.get("events", ["*"]))
     status = "active" if body.get("enabled", True) else "paused"
     expected = {"events": ["*"], "description": None, "enabled": True, "status": status, "disabledReason": None}
     expected |= {"areas": areas, **body}
@@ -40,7 +40,7 @@ def create_webhook(run: ModelRun, by: Sender, organization: ModelRecord, fields:
 
 @action(webhook=record_index, fields=_webhook_fields)
 def update_webhook(run: ModelRun, by: Sender, record: ModelRecord, fields: Json) -> None:
-    refusal, areas = _check_change(run, by, record, fields)
+    refusal, areas = check_change(run, by, record, fields)
     status = "active" if {**record.fields, **fields}["enabled"] else "paused"
     options: Json = {"refusal": refusal, "derived_fields": ("failingSince",)}
     run.update(by, "update_webhook", record, fields, {**fields, **areas, "status": status}, **options)
@@ -78,7 +78,7 @@ def list_webhooks(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
 def create_integration_channel(run: ModelRun, by: Sender, organization: ModelRecord, fields: Json) -> None:
     url = f"https://rooms.example.com/{len(run.model.records)}/of-which-nobody-knows"
     body = {"provider": "webhook", "name": "Room", "config": {"webhookUrl": url}, **fields}
-    refusal, areas = _check_events(run, by, body.get("events", ["*"]))
+    refusal, areas = check_events(run, by, body.get("events", ["*"]))
     if response := run.request(by, "create_integration_channel", organization, body, refusal=refusal):
         masked_url = response.json["config"]["webhookUrl"]
         assert url not in masked_url
@@ -90,7 +90,7 @@ def create_integration_channel(run: ModelRun, by: Sender, organization: ModelRec
 
 @action(channel=record_index, fields=_channel_fields)
 def update_integration_channel(run: ModelRun, by: Sender, record: ModelRecord, fields: Json) -> None:
-    refusal, areas = _check_change(run, by, record, fields)
+    refusal, areas = check_change(run, by, record, fields)
     run.update(by, "update_integration_channel", record, fields, {**fields, **areas}, refusal=refusal)
 
 
