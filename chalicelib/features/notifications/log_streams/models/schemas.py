@@ -17,6 +17,7 @@ _ALL_EVENTS: Final = ["*"]
 _MAX_SEQUENCE: Final = 10**12 - 1
 """Greatest sequence with which a log stream can start. Keys of sequences have twelve digits."""
 _DESTINATION_EXAMPLE: Final = {"type": "https", "url": "https://example.com/atrium/entries", "format": "ndjson"}
+_PAUSED_EXAMPLE: Final = {"enabled": False, "status": "paused"}
 _START_DESCRIPTION: Final = (
     "`now`, or the sequence of the first entry to send. It is at most one above that of the log's last entry."
 )
@@ -71,6 +72,9 @@ class LogStreamOut(RecordOutput):
 
     secret_fields: ClassVar[frozenset[str]] = frozenset({"secret"})
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "organization.log_stream.updated": _PAUSED_EXAMPLE,
+        "organization.log_stream.deleted": _PAUSED_EXAMPLE,
+        "organization.log_stream.tested": _PAUSED_EXAMPLE,
         "organization.log_stream.disabled": {
             "enabled": False,
             "status": "disabled",
