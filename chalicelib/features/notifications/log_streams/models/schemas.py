@@ -7,7 +7,7 @@ from pydantic import Field, PlainValidator
 
 from chalicelib.features.notifications.log_streams.models.destinations import AnyDestination, DestinationOut
 from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns
-from chalicelib.kernel.http.fields import Text, Timestamp
+from chalicelib.kernel.http.fields import DateTime, Text
 from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
 
 LogStreamStatus = Literal["active", "paused", "disabled"]
@@ -79,7 +79,7 @@ class LogStreamOut(RecordOutput):
             "enabled": False,
             "status": "disabled",
             "disabled_reason": "Every attempt has failed for 5 days.",
-        }
+        },
     }
 
     destination: DestinationOut
@@ -112,7 +112,7 @@ class StreamErrorOut(Output):
     It stays after later successes, so that you can see what went wrong.
     """
 
-    at: Timestamp
+    at: DateTime = Field(examples=["2026-11-20T09:30:00.000Z"])
     status_code: int | None = Field(description="The status of the response. Null without a response.", examples=[503])
     message: str = Field(examples=["It answered 503 instead of 2xx."])
 
@@ -131,7 +131,7 @@ class LogStreamDetailOut(LogStreamOut):
     lag_seconds: int = Field(
         ge=0, description="The age of the first entry after `position`. 0 if there is none.", examples=[0]
     )
-    failing_since: Timestamp | None = Field(
+    failing_since: DateTime | None = Field(
         description="The time since when every attempt has failed. Null if the last one succeeded.", examples=[None]
     )
     last_error: StreamErrorOut | None = Field(examples=[None])
