@@ -263,7 +263,8 @@ def _is_valid(field: FieldInfo, value: Any) -> bool:
     if nested and isinstance(value, dict):
         fields = _shown_fields(nested)
         return fields.keys() == value.keys() and all(_is_valid(fields[name], each) for name, each in value.items())
-    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, Field(), *field.metadata])
+    annotated: Any = Annotated[field.annotation, Field(), *field.metadata]
+    adapter: TypeAdapter[Any] = TypeAdapter(annotated)
     try:
         adapter.validate_json(json.dumps(value), strict=True)
     except ValidationError:
