@@ -66,6 +66,7 @@ _API_PREFIXES: Final = (
     "A#",
     "ADDRESS-HASH-KEY",
     "B#",
+    "EVENT-TYPE",
     "H#",
     "I#",
     "INVITED#",

@@ -113,7 +113,10 @@ def written_partition_keys(call: Call) -> Iterator[str]:
 
 def granted_permissions(function: str, documents: Mapping[str, Any] = POLICIES) -> list[Permission]:
     """Return the permissions of a function's policy, with duplicates."""
-    return [permission for statement in documents[function]["Statement"] for permission in _expand(statement)]
+    # A function always has a log, whose ARN has the account of the stage.
+    log = next(s["Resource"][0] for s in documents[function]["Statement"] if s["Sid"] == "WriteItsLog")
+    account = log.split(":")[4]
+    return [permission for statement in documents[function]["Statement"] for permission in _expand(statement, account)]
 
 
 def lambda_service_permissions(function: str) -> set[Permission]:
@@ -159,15 +162,18 @@ def _table_permissions(name: str, parameters: Mapping[str, Any]) -> Iterator[Per
         yield Permission(f"dynamodb:{action}", STAGE.table_arn + index)
 
 
-def _expand(statement: Mapping[str, Any]) -> Iterator[Permission]:
-    """Yield a permission for each action, resource and purpose of a statement. Fails on an unknown condition."""
+def _expand(statement: Mapping[str, Any], account: str) -> Iterator[Permission]:
+    """Yield a permission for each action, resource and purpose of a statement. Fails on an unknown condition.
+
+    `account`: the account of the stage.
+    """
     conditions = dict(statement.get("Condition", {}))
     # `ForAllValues` is also true of a request without keys, so a second condition requires some.
     assert (_ALL_VALUES_LIKE in conditions) == (conditions.pop("Null", {}) == {_LEADING_KEYS: "false"})
     assert conditions.pop(_ALL_VALUES_LIKE, {_LEADING_KEYS: []}).keys() == {_LEADING_KEYS}
     context = dict(conditions.pop("StringEquals", {}))
     excluded = conditions.pop("StringNotEquals", {})
-    assert excluded == ({"aws:ResourceAccount": STAGE.account} if statement["Action"] == ["sts:AssumeRole"] else {})
+    assert excluded == ({"aws:ResourceAccount": account} if statement["Action"] == ["sts:AssumeRole"] else {})
     assert not conditions
     purposes = context.pop(f"{_CONTEXT_PREFIX}purpose", [""])
     expected_context = {} if "" in purposes else {f"{_CONTEXT_PREFIX}service": "atrium"}

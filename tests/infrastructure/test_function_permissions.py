@@ -275,6 +275,16 @@ def test_the_workers_and_the_api_may_write_to_a_bucket_of_a_customer(tenant, wor
     bucket.remove()
 
 
+def test_the_workers_may_repeat_a_batch_that_a_log_stream_rejects(tenant, workers, receiver, clock):
+    receiver.default_reply = Reply(status=500)
+    create_log_stream(tenant.api, tenant.organization, {"type": "https", "url": receiver.url}, startAt=1)
+    workers.deliver()
+    receiver.default_reply = Reply()
+    clock.shift(minutes=10)
+    workers.run_until_idle()
+    assert len(receiver.requests) >= 2
+
+
 def test_the_sweep_may_enqueue_a_log_whose_message_was_lost(tenant, workers, clock):
     rename_organization(tenant.api, tenant.organization, "Engines")
     get_queue("events.fifo")._messages.clear()  # noqa: SLF001

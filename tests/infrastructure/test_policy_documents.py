@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
+from chalicelib.kernel.outbound.customer_buckets import ROLE_NAME_PREFIX
 from infrastructure.names import Stage
 from infrastructure.policies import GRANTS, policies
 from local.paths import ROOT
@@ -17,6 +18,7 @@ from tests.infrastructure.permissions import (
     POLICIES,
     STAGE,
     WRITE_ACTIONS,
+    Permission,
     can_write,
     granted_permissions,
 )
@@ -34,8 +36,14 @@ def all_permissions(documents=POLICIES):
 
 @pytest.mark.parametrize(("stage", "key", "documents"), STAGES)
 def test_every_resource_belongs_to_the_stage_and_asterisks_match_only_names_chosen_at_run_time(stage, key, documents):
-    """Lambda names the log streams of a function. A file's name begins with the ID of an organization or a log."""
+    """Lambda names the log streams of a function. A file's name begins with the ID of an organization or a log.
+
+    Only roles of log streams belong to other accounts. Their names begin with a prefix.
+    """
     permissions = all_permissions(documents)
+    role = Permission("sts:AssumeRole", f"arn:{stage.partition}:iam::*:role/{ROLE_NAME_PREFIX}*")
+    assert [permission for permission in permissions if permission.action.startswith("sts:")] == [role]
+    permissions -= {role}
     buckets = {f"arn:{stage.partition}:s3:::{stage.bucket_name(purpose)}" for purpose in ("exports", "anchors")}
     prefixes = (stage.prefix, f"log-group:/aws/lambda/{stage.prefix}", "identity/")
     for _, resource, _ in permissions:

@@ -58,6 +58,7 @@ class RequestInput:
             accepts_form=operation.accepts_form,
             is_required=operation.requires_body,
             max_bytes=operation.max_body_bytes,
+            response_model=operation.response_or_item_model if operation.patches_record else None,
         )
 
 

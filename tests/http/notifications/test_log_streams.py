@@ -167,7 +167,9 @@ class TestUpdateLogStream:
 def test_lists_streams_with_their_lag(api, organization, workers, clock):
     workers.deliver()
     clock.freeze()
-    first, second = (create_log_stream(api, organization, HTTPS, enabled=False) for _ in range(2))
+    first = create_log_stream(api, organization, HTTPS, enabled=False)
+    clock.shift(seconds=0.001)  # Ids have the order of their times.
+    second = create_log_stream(api, organization, HTTPS, enabled=False)
     rename_organization(api, organization, "Looms")
     workers.deliver()
     clock.shift(seconds=100)

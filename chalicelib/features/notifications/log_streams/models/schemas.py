@@ -7,7 +7,7 @@ from pydantic import Field, PlainValidator
 
 from chalicelib.features.notifications.log_streams.models.destinations import AnyDestination, DestinationOut
 from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns
-from chalicelib.kernel.http.fields import Text, Timestamp
+from chalicelib.kernel.http.fields import DateTime, Text
 from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
 
 LogStreamStatus = Literal["active", "paused", "disabled"]
@@ -17,6 +17,7 @@ _ALL_EVENTS: Final = ["*"]
 _MAX_SEQUENCE: Final = 10**12 - 1
 """Greatest sequence with which a log stream can start. Keys of sequences have twelve digits."""
 _DESTINATION_EXAMPLE: Final = {"type": "https", "url": "https://example.com/atrium/entries", "format": "ndjson"}
+_PAUSED_EXAMPLE: Final = {"enabled": False, "status": "paused"}
 _START_DESCRIPTION: Final = (
     "`now`, or the sequence of the first entry to send. It is at most one above that of the log's last entry."
 )
@@ -71,11 +72,14 @@ class LogStreamOut(RecordOutput):
 
     secret_fields: ClassVar[frozenset[str]] = frozenset({"secret"})
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "organization.log_stream.updated": _PAUSED_EXAMPLE,
+        "organization.log_stream.deleted": _PAUSED_EXAMPLE,
+        "organization.log_stream.tested": _PAUSED_EXAMPLE,
         "organization.log_stream.disabled": {
             "enabled": False,
             "status": "disabled",
             "disabled_reason": "Every attempt has failed for 5 days.",
-        }
+        },
     }
 
     destination: DestinationOut
@@ -108,7 +112,7 @@ class StreamErrorOut(Output):
     It stays after later successes, so that you can see what went wrong.
     """
 
-    at: Timestamp
+    at: DateTime = Field(examples=["2026-11-20T09:30:00.000Z"])
     status_code: int | None = Field(description="The status of the response. Null without a response.", examples=[503])
     message: str = Field(examples=["It answered 503 instead of 2xx."])
 
@@ -127,7 +131,7 @@ class LogStreamDetailOut(LogStreamOut):
     lag_seconds: int = Field(
         ge=0, description="The age of the first entry after `position`. 0 if there is none.", examples=[0]
     )
-    failing_since: Timestamp | None = Field(
+    failing_since: DateTime | None = Field(
         description="The time since when every attempt has failed. Null if the last one succeeded.", examples=[None]
     )
     last_error: StreamErrorOut | None = Field(examples=[None])
