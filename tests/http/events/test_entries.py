@@ -186,13 +186,19 @@ class TestInvalidEvents:
         assert all(code in (None, found[pointer]) for pointer, code in errors.items())
         assert list_events() == []
 
-    @pytest.mark.parametrize("version", ["Infinity", "-Infinity", "NaN", "1e400", "1.5", "9" * 400, "true", '"x"'])
+    @pytest.mark.parametrize("version", ["1e400", "-1e400", "1.5", "9" * 400, "true", '"x"'])
     @pytest.mark.parametrize("is_batch", [False, True])
     def test_a_version_that_is_no_integer_is_invalid(self, api, organization, ada, version, is_batch):
         event = json.dumps({**EVENT, "version": 0}).replace('"version": 0', f'"version": {version}')
         path, body = ("/events/batch", f'{{"events": [{event}]}}') if is_batch else ("/events", event)
         refused = api.post(f"{organization.path}{path}", caller=ada, body=body.encode())
         assert [*refused.validation_errors] == ["/events/0/version" if is_batch else "/version"]
+
+    @pytest.mark.parametrize("version", ["Infinity", "-Infinity", "NaN"])
+    def test_a_version_that_json_does_not_allow_is_malformed(self, api, organization, ada, version):
+        body = json.dumps({**EVENT, "version": 0}).replace('"version": 0', f'"version": {version}').encode()
+        refused = api.post(f"{organization.path}/events", caller=ada, body=body)
+        assert refused.status_and_code == "400 malformed_json"
 
     def test_a_body_of_too_many_events_reads_no_more_items_than_a_valid_one(self, post_batch):
         refused = post_batch([{**EVENT, "type": f"invoice.{'x' * n}"} for n in range(1, 99)])
