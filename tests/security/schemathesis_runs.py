@@ -258,6 +258,13 @@ ALLOWED_REJECTIONS: Final = (
         {"items": [{"id": "a", "label": "Looms", "type": "url"}]},
         detail="needs a target",
     ),
+    AllowedRejection(
+        "not_one_of",
+        "the type of an event must be declared",
+        "create_event",
+        {"type": "invoice.lost"},
+        detail="is not declared",
+    ),
 )
 
 

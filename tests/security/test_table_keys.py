@@ -20,7 +20,17 @@ USER_CONTROLLED: Final = {
 """Fields whose values users choose, or callers can send as any text."""
 SERVICE_CONTROLLED: Final = {
     *("address_hash", "channel_id", "created_at", "entity_id", "id", "library_id", "list_name", "listed"),
-    *("published_parent_id", "log_id", "node_id", "next_attempt_at", "organization_id", "page_id", "parent_id"),
+    *(
+        "published_parent_id",
+        "log_id",
+        "node_id",
+        "next_attempt_at",
+        "number",
+        "organization_id",
+        "origin",
+        "page_id",
+        "parent_id",
+    ),
     *("pending_inviter_id", "platform_id", "position", "shard", "sibling_list", "site_id", "source", "space_id"),
     *("status", "tree", "user_id", "verification_status", "visibility", "webhook_id", "year"),
 }

@@ -109,6 +109,11 @@ class TestWriting:
         data = {"amount": 1, "note": "x" * 60_000}
         assert post({"data": data}).expect(201).json["data"] == data
 
+    @pytest.mark.parametrize("text", ["a\x00\x1f\x7f", "\u2028\u202e\ufeff\r\n", "\U0001f600", "\u00e9 e\u0301"])
+    def test_unusual_text_in_data_is_stored_unchanged(self, post, text):
+        data = {"amount": 1, "note": text}
+        assert post({"data": data}).expect(201).json["data"] == data
+
     def test_sequences_have_the_order_of_the_batch_and_the_log_is_valid(self, api, workers, organization, post_batch):
         created = post_batch([{**EVENT, "data": {"amount": n + 1}} for n in range(25)]).expect(201)
         workers.run_until_idle()
@@ -158,6 +163,8 @@ class TestInvalidEvents:
             ({"type": "Invoice"}, {"/type": "malformed"}),
             ({"version": 7}, {"/version": "not_one_of"}),
             ({"version": 0}, {"/version": "out_of_range"}),
+            ({"version": 51}, {"/version": "out_of_range"}),
+            ({"type": "x" * 101}, {"/type": "too_long"}),
             ({"data": {"amount": "12"}}, {"/data/amount": None}),
             ({"data": None}, {"/data/amount": None}),
             ({"targets": []}, {"/targets": "too_few"}),
@@ -168,6 +175,7 @@ class TestInvalidEvents:
             ({"actor": {"type": "clerk"}}, {"/actor/id": "required"}),
             ({"actor": {**CLERK, "asserted": True}}, {"/actor/asserted": "unknown_field"}),
             ({"context": {"ipAddress": "localhost"}}, {"/context/ipAddress": "malformed"}),
+            ({"context": {"ipAddress": "fe80::1%eth0"}}, {"/context/ipAddress": "malformed"}),
             ({"context": {"userAgent": "x" * 513}}, {"/context/userAgent": "too_long"}),
             ({"reportedBy": CLERK}, {"/reportedBy": "unknown_field"}),
         ],
@@ -177,6 +185,25 @@ class TestInvalidEvents:
         assert [*found] == [*errors]
         assert all(code in (None, found[pointer]) for pointer, code in errors.items())
         assert list_events() == []
+
+    @pytest.mark.parametrize("version", ["1e400", "-1e400", "1.5", "9" * 400, "true", '"x"'])
+    @pytest.mark.parametrize("is_batch", [False, True])
+    def test_a_version_that_is_no_integer_is_invalid(self, api, organization, ada, version, is_batch):
+        event = json.dumps({**EVENT, "version": 0}).replace('"version": 0', f'"version": {version}')
+        path, body = ("/events/batch", f'{{"events": [{event}]}}') if is_batch else ("/events", event)
+        refused = api.post(f"{organization.path}{path}", caller=ada, body=body.encode())
+        assert [*refused.validation_errors] == ["/events/0/version" if is_batch else "/version"]
+
+    @pytest.mark.parametrize("version", ["Infinity", "-Infinity", "NaN"])
+    def test_a_version_that_json_does_not_allow_is_malformed(self, api, organization, ada, version):
+        body = json.dumps({**EVENT, "version": 0}).replace('"version": 0', f'"version": {version}').encode()
+        refused = api.post(f"{organization.path}/events", caller=ada, body=body)
+        assert refused.status_and_code == "400 malformed_json"
+
+    def test_a_body_of_too_many_events_reads_no_more_items_than_a_valid_one(self, post_batch):
+        refused = post_batch([{**EVENT, "type": f"invoice.{'x' * n}"} for n in range(1, 99)])
+        assert refused.validation_errors == {"/events": "too_many"}
+        assert len(refused.calls.call_names) == 1
 
     @pytest.mark.parametrize("actor_type", ["system", "operator", "anonymous", "api_key", "service_key"])
     def test_types_of_principals_that_only_the_service_recognizes_cannot_be_asserted(self, post, actor_type):

@@ -109,7 +109,10 @@ class Actor(Output):
 
 
 class Reporter(Output):
-    """The principal who reported an application event, as the service authenticated it."""
+    """The user, API key or service key that sent an application event.
+
+    The service authenticated it. It differs from the actor if the application named one.
+    """
 
     type: Literal["user", "api_key", "service_key"] = Field(examples=["api_key"])
     id: str = Field(examples=["01939d3c-0000-7000-8000-00000000000d"])

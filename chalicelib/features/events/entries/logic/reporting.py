@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from chalicelib.features.events.entries.models.schemas import EventBatch, EventIn, TargetIn, events_in
+from chalicelib.features.events.entries.models.schemas import (
+    MAX_EVENTS_PER_BATCH,
+    MAX_TYPE_CHARACTERS,
+    EventBatch,
+    EventIn,
+    TargetIn,
+    events_in,
+)
+from chalicelib.features.events.types.entities import MAX_VERSIONS
 from chalicelib.features.events.types.logic.definitions import (
     Definition,
     UnknownType,
@@ -15,7 +23,6 @@ from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Ref
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import ServiceKeyPrincipal
 from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.storage.entity import ItemKey
@@ -32,8 +39,8 @@ class NamedTypes(Prefetched):
 
     @classmethod
     def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
-        """Return the keys of the definitions. Events that are not valid need none."""
-        named_types = dict.fromkeys(_iter_named_types(values.request))
+        """Return the keys of the definitions. Types and versions that cannot exist need none."""
+        named_types = dict.fromkeys(_iter_named_types(values))
         return [key for event_type, version in named_types for key in definition_keys(event_type, version)]
 
     def definition_of(self, event: EventIn) -> Definition:
@@ -41,13 +48,19 @@ class NamedTypes(Prefetched):
         return find_definition(self.items, event.type, event.version)
 
 
-def _iter_named_types(request: Request) -> Iterator[tuple[str, int | None]]:
-    body = request.unvalidated_json_object_or_empty
-    events = body.get("events", [body])
-    for event in events if isinstance(events, list) else ():
-        if isinstance(event, dict) and isinstance(event_type := event.get("type"), str):
-            version = event.get("version")
-            yield event_type.strip(), int(version) if isinstance(version, int | float) else None
+def _iter_named_types(values: KnownValues) -> Iterator[tuple[str, int | None]]:
+    body = values.request.unvalidated_json_object_or_empty
+    events = body.get("events") if values.operation.body_model is EventBatch else [body]
+    for event in events[:MAX_EVENTS_PER_BATCH] if isinstance(events, list) else ():
+        event_type = event.get("type") if isinstance(event, dict) else None
+        if isinstance(event_type, str) and len(event_type := event_type.strip()) <= MAX_TYPE_CHARACTERS:
+            yield event_type, _version_or_none(event.get("version"))
+
+
+def _version_or_none(number: Any) -> int | None:
+    """Return the number of a version that a type can have. The comparison rejects infinity and NaN."""
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    return int(number) if is_number and 1 <= number <= MAX_VERSIONS and number == int(number) else None
 
 
 def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: NamedTypes) -> list[ApplicationEvent]:

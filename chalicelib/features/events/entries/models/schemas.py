@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError, to_json
 
 from chalicelib.features.audit.log.models import EntryFilters
+from chalicelib.features.events.types.entities import MAX_VERSIONS
 from chalicelib.kernel.http.fields import ONE_LINE, DateTime, JsonObject, Name, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input, ListQuery, Output
 
@@ -29,6 +30,9 @@ MAX_REFERENCE_ID_CHARACTERS: Final = 128
 RESERVED_ACTOR_TYPES: Final = ("anonymous", "api_key", "operator", "service_key", "system")
 """Types of actors that callers cannot name, because they are principals that only the service itself recognizes."""
 
+MAX_TYPE_CHARACTERS: Final = 100
+"""Length of an event type."""
+
 _MAX_USER_AGENT_CHARACTERS: Final = 512
 """Length of the `User-Agent` of a reported request."""
 
@@ -49,14 +53,17 @@ def _reject_reserved_actor_type(text: str) -> str:
 
 def _normalize_ip_address(text: str) -> str:
     try:
-        return str(ipaddress.ip_address(text))
+        address = ipaddress.ip_address(text)
     except ValueError:
         raise ValueError("must be an IPv4 or IPv6 address") from None
+    if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
+        raise ValueError("must be an IPv6 address without a zone, such as %eth0")
+    return str(address)
 
 
 ReportedType = Annotated[
     str,
-    Field(max_length=100),
+    Field(max_length=MAX_TYPE_CHARACTERS),
     *pattern_validator_and_schema(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as invoice.approved"),
 ]
 ReferenceType = Annotated[
@@ -72,7 +79,10 @@ IpAddress = Annotated[str, StringConstraints(max_length=45), AfterValidator(_nor
 
 
 class TargetIn(Input):
-    """Something that an event is about, in the application's own terms."""
+    """Something that an event is about, such as an invoice or a customer.
+
+    The application chooses the type and the id. The log stores both as they are, and lists can be filtered by the id.
+    """
 
     type: ReferenceType = Field(examples=["invoice"])
     id: ReferenceId = Field(examples=["INV-42"])
@@ -88,18 +98,28 @@ class ActorIn(TargetIn):
 
 
 class ContextIn(Input):
-    """From where the actor caused an event, as the caller states it."""
+    """The address and the browser from which the actor used your own application.
+
+    The log stores them as the caller states them. Nothing checks whether they are true.
+    """
 
     ip_address: IpAddress | None = Field(None, description="An IPv4 or IPv6 address.", examples=["192.0.2.7"])
     user_agent: UserAgent | None = Field(None, examples=["Mozilla/5.0"])
 
 
 class EventIn(Input):
-    """An event to write to the organization's log. It has at most 64 KiB as JSON."""
+    """Something that happened in your own application, to write to the organization's log.
+
+    It has at most 64 KiB as JSON in UTF-8. The schema of its type decides which `data` is valid.
+    """
 
     type: ReportedType = Field(description="A type that operators have declared.", examples=["invoice.approved"])
     version: int | None = Field(
-        None, ge=1, description="The version of the type's schema. If omitted, the latest one.", examples=[1]
+        None,
+        ge=1,
+        le=MAX_VERSIONS,
+        description="The version of the type's schema. If omitted, the latest one.",
+        examples=[1],
     )
     occurred_at: DateTime | None = Field(
         None,
@@ -129,7 +149,10 @@ class EventIn(Input):
 
 
 class EventBatch(Input):
-    """Events to write in one transaction: all of them or none."""
+    """Up to 25 things that happened in your own application, in the order in which the log lists them.
+
+    One transaction writes all of them or none. They can have different types.
+    """
 
     events: list[EventIn] = Field(min_length=1, max_length=MAX_EVENTS_PER_BATCH, examples=[[_EVENT_EXAMPLE]])
 
@@ -141,13 +164,19 @@ class EventQuery(EntryFilters, ListQuery):
 
 
 class EventReceipt(Output):
-    """An event that was written."""
+    """The confirmation that one element of a batch is in the organization's log.
+
+    `GET /organizations/{organizationId}/audit-log/{entryId}` shows the entry.
+    """
 
     id: Uuid = Field(description="The id of the event's entry in the log.")
 
 
 class EventReceipts(Output):
-    """The events of a batch that were written, in the order of the request."""
+    """The ids of the entries that a batch added to the organization's log.
+
+    They have the order of the request, so the first id belongs to the first event.
+    """
 
     has_location: ClassVar[bool] = False
     id_field: ClassVar[str] = ""
