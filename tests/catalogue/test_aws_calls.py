@@ -4,7 +4,7 @@ Retries after conflicts or throttling are not counted: no such errors occur here
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import process_time
 from typing import Any, Final
 from uuid import uuid4
@@ -26,8 +26,17 @@ from tests.harness.parametrize_operations import parametrize_access_rules, param
 DEFAULT_MAX_READS: Final = 2
 MAX_READS: Final = {
     # Recomputes the tree: pending entries, the head, the entries (a Query for each megabyte, a BatchGetItem for each
-    # hundred long ones) and entries after the head. Limited by the window of entries: larger logs take several pages.
-    "verify_audit_integrity": 5,
+    # hundred bodies in items of their own) and entries after the head. Limited by the window of entries: larger logs
+    # take several pages.
+    "verify_audit_integrity": 6,
+    # Read the page, and then the bodies in items of their own, all in one BatchGetItem. The log of the tenant contains
+    # an application event, whose body is always in such an item, as those of long entries are.
+    "list_audit_log": 3,
+    "export_audit_log": 3,
+    # What authorizes, then the last partial tile of leaves (a Query) and, in logs with complete tiles, the tiles (a
+    # BatchGetItem) in parallel.
+    "prove_audit_entry": 3,
+    "prove_audit_log_consistency": 3,
     # Reads the entries from an index, and then their bodies.
     "list_events": 3,
     # Counts failed and skipped deliveries: two Queries of 1 MB each at most.
@@ -127,6 +136,13 @@ def call_successfully(operation: Operation, tenant: TenantFixture, **options: An
     return answer.expect(operation.success)
 
 
+PROOFS: Final = ("prove_audit_entry", "prove_audit_log_consistency")
+"""Operations that read tiles, which only logs with 256 entries or more have."""
+
+READERS_OF_ALL_BODIES: Final = ("verify_audit_integrity", "export_audit_log")
+"""Operations that read a window of the log instead of a page. The bodies of application events are in items of their
+own, so a window of more events takes more BatchGetItems."""
+
 LISTS_WITHOUT_PAGES: Final = ("get_me",)
 """Operations that show the first organizations of the caller without pages, so they read more keys at once."""
 
@@ -142,6 +158,14 @@ def summarize_call(call: Call) -> Mapping[str, object]:
         "index": parameters.get("IndexName"),
         "consistent": parameters.get("ConsistentRead"),
     }
+
+
+def split_body_reads(
+    calls: Sequence[Mapping[str, object]],
+) -> tuple[list[int], list[Mapping[str, object]]]:
+    """Return the number of keys of each BatchGetItem after the first call, and the other calls."""
+    body_reads = [call for call in calls[1:] if call["call"] == "dynamodb:BatchGetItem"]
+    return [int(str(call["keys"])) for call in body_reads], [call for call in calls if call not in body_reads]
 
 
 def call_with_warm_caches(operation: Operation, tenant: TenantFixture, **options: Any) -> ApiResponse:
@@ -176,6 +200,18 @@ def test_an_operation_stays_within_its_budget_regardless_of_its_neighbours(opera
         expected = [*map(summarize_call, answer.calls.call_list)]
         if operation.id in LISTS_WITHOUT_PAGES:
             expected = [{**few, "keys": many["keys"]} for few, many in zip(expected, calls_with_many, strict=True)]
+        if operation.id in PROOFS:
+            # The log now has complete tiles: one BatchGetItem for all of them, in parallel with the Query.
+            tile_reads = [call for call in calls_with_many if call not in expected]
+            assert [call["call"] for call in tile_reads] == ["dynamodb:BatchGetItem"]
+            assert len(calls_with_many) <= MAX_READS[operation.id]
+            calls_with_many = [call for call in calls_with_many if call in expected]
+        if operation.id in READERS_OF_ALL_BODIES:
+            # Each body is read exactly once, and nothing else depends on the neighbours.
+            (few_bodies, expected), (many_bodies, calls_with_many) = map(split_body_reads, (expected, calls_with_many))
+            assert sum(many_bodies) == sum(few_bodies) + MANY - FEW
+            assert len(few_bodies) == 1
+            assert len(many_bodies) <= 3
         assert calls_with_many == expected
 
 

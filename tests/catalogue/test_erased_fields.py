@@ -26,10 +26,11 @@ COVERED_ELSEWHERE: Final = {
     "organization.invitation.answered_by": "tests/http/privacy/test_erasure_in_tenancy_records.py::TestInvitedPerson",
     "platform.invitation.answered_by": "tests/http/privacy/test_erasure_in_platforms.py",
     "organization.membership_notice.user_id": "tests/http/tenancy/test_membership_notices.py::TestNoNotice",
+    "system.service_key.created_by": "a key of the deployment, which only an operator creates: of no organization",
     "organization.departure.user_id": "a revocation marker, which is removed with the memberships that it revokes",
     "platform.departure.user_id": "a revocation marker, which is removed with the memberships that it revokes",
 }
-"""Fields that never name an owner: she answers no invitation, does not leave and gets no notice. Other tests do."""
+"""Fields that never name an owner: she answers no invitation, creates no service key, does not leave, has no notice."""
 
 
 def test_no_field_of_any_record_names_an_erased_person(api, tenant, workers, clock):

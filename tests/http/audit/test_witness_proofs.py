@@ -3,10 +3,11 @@
 import base64
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from threading import get_ident
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -14,6 +15,7 @@ from chalicelib.features.audit.exports.logic.verify_command import main
 from chalicelib.kernel.audit_log.entry_macs import load_signing_key_matching_public_key
 from chalicelib.kernel.crypto.checkpoints import ED25519, Checkpoint, sign_checkpoint_note
 from chalicelib.kernel.crypto.cosignatures import parse_verifier_key
+from local.paths import ROOT
 from tests.harness import memory_aws, rfc6962
 from tests.harness.api import Json
 from tests.harness.aws_calls import Call, Interference, interfere_with_calls
@@ -21,6 +23,8 @@ from tests.harness.exports import append_entries
 from tests.harness.log_records import capture_log_records
 from tests.harness.stored_records import load_item
 from tests.harness.witnesses import ORIGIN, anchor_leaf_hash, is_consistent, is_silent
+
+GUIDE: Final = ROOT / "docs/guides/proofs.md"
 
 
 class Delay(Interference):
@@ -176,6 +180,24 @@ class TestVerifier:
         assert verify(proof, ["--require-witnesses", "2"])[0] == 0
         assert verify(proof, keys=[witnesses[0].verifier_key])[0] == 0
         assert verify(proof, keys=[witnesses[1].verifier_key])[0] == 1
+
+    def test_prints_what_the_guide_says(self, logs, witnesses, verify):
+        (example,) = re.findall(
+            r"^\$ python verify\.py (.+ --witness-key .+)\n(.+\n.+\n)", GUIDE.read_text(), re.MULTILINE
+        )
+        arguments, expected = example
+        options = shlex.split(arguments)
+        assert (options[:2], options.count("--witness-key")) == (["receipt", "receipt.json"], len(witnesses))
+        assert options[options.index("--witnessed-log") + 1] in expected
+        required = options[options.index("--require-witnesses") + 1]
+        logs[0].append(9)
+        witnesses[1].respond = is_silent
+        logs[0].anchor()
+        code, output = verify(receipt(logs[0], 3), ["--require-witnesses", required])
+        expected = expected.replace(options[options.index("--witnessed-log") + 1], ORIGIN)
+        pattern = re.sub(r"20\d\d-[-:\dT]+Z", "…", expected)
+        assert code == 0
+        assert re.fullmatch(".+".join(map(re.escape, pattern.split("…"))), output), output
 
     def test_does_not_count_a_witness_twice(self, logs, witnesses, verify):
         logs[0].anchor()
