@@ -28,7 +28,17 @@ INVALID_VALUES = {
     "scopes": [[], ["read"], ["admin"], ["events:delete"], ["sites:read"], "events:write"],
     "expiresAt": ["2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z", "tomorrow"],
     "allowedIps": [["192.0.2.1/24"], ["example.com"]],
-    "types": [[], ["invoice"], ["*"], ["Invoice.approved"], ["invoice.*.paid"], ["invoice."], ["a." * 64 + "b"], "a.b"],
+    "types": [
+        [],
+        ["invoice"],
+        ["*"],
+        ["Invoice.approved"],
+        ["page.*"],
+        ["invoice.*.paid"],
+        ["invoice."],
+        ["a." * 64 + "b"],
+        "a.b",
+    ],
     "name": [""],
 }
 

@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field
 
 from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.http.fields import Name, Timestamp, deduplicate, out_of_range_error, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input
 from chalicelib.kernel.identity.key_models import FutureDateTime, KeyOut, Network
@@ -26,6 +27,12 @@ def _require_within_a_year(timestamp: str) -> str:
     return timestamp
 
 
+def _reject_built_in_subject(pattern: str) -> str:
+    if not is_application_type(pattern):
+        raise ValueError(f"{pattern!r} is reserved for built-in events, which service keys cannot write or read")
+    return pattern
+
+
 Scope = Literal["events:write", "events:read"]
 _TypeOrPattern = Annotated[
     str,
@@ -33,6 +40,7 @@ _TypeOrPattern = Annotated[
     *pattern_validator_and_schema(
         _TYPE_PATTERN, "must be an event type, such as invoice.approved, or a pattern such as invoice.*"
     ),
+    AfterValidator(_reject_built_in_subject),
 ]
 
 
