@@ -23,19 +23,15 @@ def create_service_key(run: ModelRun, by: Sender, scopes: list[str], types: list
 
 @action(weight=1, by=operators, service_key=record_index)
 def revoke_service_key(run: ModelRun, by: Sender, record: ModelRecord) -> None:
-    status = record.fields["status"]
-    if run.request(by, "revoke_service_key", record) and status != "revoked":
-        was_revoked = record.internal.get("is_revoked")
-        record.internal["is_revoked"] = True
+    if run.request(by, "revoke_service_key", record) and record.fields["status"] != "revoked":
         record.fields["status"] = "revoked"
-        assert not was_revoked
         run.expect_entry(by, "revoke_service_key", record)
 
 
 @action(weight=2, by=operators, service_key=record_index)
 def rotate_service_key(run: ModelRun, by: Sender, record: ModelRecord) -> None:
     status = record.fields["status"]
-    refusal = None if status == "active" else "409 conflict"
+    refusal = None if status == "active" else "409 invalid_transition"
     if response := run.request(by, "rotate_service_key", record, {"graceHours": 0}, refusal=refusal):
         assert record.internal["key"] != response.json["key"]
         record.internal["key"] = response.json["key"]
