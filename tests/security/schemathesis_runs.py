@@ -252,6 +252,13 @@ ALLOWED_REJECTIONS: Final = (
     ),
     AllowedRejection("required", "one of two fields is required", "erase_person", {}, detail="^Give an email"),
     AllowedRejection(
+        "unknown_field",
+        "the type of a destination cannot change",
+        "update_log_stream",
+        {"destination": {"type": "datadog", "site": "datadoghq.eu", "apiKey": "0" * 32}},
+        detail=r"^There is no such field\.$",
+    ),
+    AllowedRejection(
         "required",
         "a link must have a target",
         "update_platform_navigation",
