@@ -9,7 +9,7 @@ from chalicelib.features.notifications.log_streams.entities import (
 )
 from chalicelib.features.notifications.log_streams.logic.destination_requests import create_test_batch, send_batch
 from chalicelib.features.notifications.log_streams.logic.stream_changes import (
-    changed_destination_fields,
+    changed_stream_fields,
     new_stream_and_secret,
     resolve_start_sequence,
     restarted_progress_fields,
@@ -122,15 +122,7 @@ def update_log_stream(
     credential that is omitted stays, unless URL or site change. After a change by an API key, the stream sends only
     entries that the key may read.
     """
-    changed: dict[str, Any] = {
-        "events": body.events,
-        "description": body.description,
-        "enabled": body.enabled,
-        **changed_destination_fields(log_stream, body.destination),
-        **({"disabled_reason": None} if body.enabled and not log_stream.enabled else {}),
-    }
-    if body.start_at is not None:
-        changed["start_sequence"] = resolve_start_sequence(body.start_at, progress.log_size)
+    changed = changed_stream_fields(log_stream, body, progress.log_size)
     updated = ctx.changes.update(log_stream, touch=body.start_at is not None, **changed)
     limited = ctx.changes.event(limit_changed_recipient_to_caller_areas(ctx, updated, log_stream))
     record = progress.of(log_stream)

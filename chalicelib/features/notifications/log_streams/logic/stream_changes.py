@@ -10,7 +10,7 @@ from chalicelib.features.notifications.log_streams.entities import (
     secret_context,
 )
 from chalicelib.features.notifications.log_streams.models.destinations import Destination, S3Destination
-from chalicelib.features.notifications.log_streams.models.schemas import LogStreamCreate
+from chalicelib.features.notifications.log_streams.models.schemas import LogStreamCreate, LogStreamPatch
 from chalicelib.features.notifications.logic.signing_secrets import encrypted_secret_without_expiry
 from chalicelib.features.notifications.models import standard_webhooks
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
@@ -53,7 +53,19 @@ def new_stream_and_secret(
     return stream, signing_secret
 
 
-def changed_destination_fields(stream: LogStream, destination: Destination) -> dict[str, Any]:
+def changed_stream_fields(stream: LogStream, body: LogStreamPatch, log_size: int) -> dict[str, Any]:
+    """Return the fields of a stream after a change of it. Raises ValidationProblem."""
+    return {
+        "events": body.events,
+        "description": body.description,
+        "enabled": body.enabled,
+        **_changed_destination_fields(stream, body.destination),
+        **({"disabled_reason": None} if body.enabled and not stream.enabled else {}),
+        **({} if body.start_at is None else {"start_sequence": resolve_start_sequence(body.start_at, log_size)}),
+    }
+
+
+def _changed_destination_fields(stream: LogStream, destination: Destination) -> dict[str, Any]:
     """Return the fields of a stream after a change of its destination. Without a credential, the current one stays.
 
     Raises ValidationProblem if the type differs, or if the current credential would be sent to another address. Whoever
