@@ -3,6 +3,7 @@
 from typing import Any
 
 from chalicelib.features.events.types.entities import EventType
+from chalicelib.features.events.types.logic.declarations import build_schema_fields
 from chalicelib.kernel.core.clock import now
 from tests.harness import memory_aws
 from tests.harness.stored_records import new_id_and_time_fields
@@ -16,9 +17,8 @@ def declare_event_type(name: str, sentence: str, schema: dict[str, Any] | None =
         description="Something happened.",
         sentence=sentence,
         deprecated=False,
-        data_schema=schema or {},
-        schema_digest=name,
         schema_created_at=[now()],
+        **build_schema_fields(schema or {}),
     )
     for item in (declared.item(), *declared.derived_items):
         memory_aws.put_item(item)

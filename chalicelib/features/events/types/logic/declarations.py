@@ -25,7 +25,7 @@ def put_event_type(ctx: Context, name: str, declared: EventType | None, body: Ev
     if declared and not has_new_schema:
         updated = ctx.changes.update(declared, **fields)
         return declared if updated is declared else ctx.changes.event(updated)
-    schema_fields = _build_schema_fields(body.data_schema)
+    schema_fields = build_schema_fields(body.data_schema)
     created_at = [*(declared.schema_created_at if declared else ()), ctx.now]
     if len(created_at) > MAX_VERSIONS:
         detail = f"The type has {MAX_VERSIONS} versions already. Declare another type for the new schema."
@@ -40,7 +40,8 @@ def put_event_type(ctx: Context, name: str, declared: EventType | None, body: Ev
     return ctx.changes.event(created, "system.event_type.created")
 
 
-def _build_schema_fields(schema: dict[str, Any]) -> dict[str, Any]:
+def build_schema_fields(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that store a valid schema: the schema, its SHA-256 digest in hex, and an example or None."""
     from chalicelib.features.events.types.logic.data_examples import example_or_none
 
     digest = hashlib.sha256(canonical_json(schema)).hexdigest()
