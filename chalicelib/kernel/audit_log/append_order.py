@@ -41,15 +41,29 @@ class AppendOrder:
                     self._previous_of_record[pointer["sk"]] = last[record_id]
                 last[record_id] = pointer
 
-    def list_appendable_entry_pointers(self, last_statement: Statement | None, *, has_all_pending: bool) -> list[Item]:
-        """Return the pointers that can be appended, in order.
+    def list_appendable_entry_pointers(
+        self, last_statement: Statement | None, *, limit: int, has_all_pending: bool
+    ) -> list[Item]:
+        """Return the first pointers that can be appended, in order.
 
         Unless `has_all_pending`, further pointers exist, and earlier links may be among them. Then a pointer that would
         open a gap in a chain waits, unless all pointers would.
         """
-        runs = [self._pointer_with_predecessors(pointer) for pointer in self._pointers]
-        gapless = [run for run in runs if has_all_pending or not self._would_open_gap(run, last_statement)]
-        return [*{pointer["sk"]: pointer for run in gapless or runs for pointer in run}.values()]
+        if not has_all_pending and (gapless := self._list_first(limit, gapless_after=last_statement)):
+            return gapless
+        return self._list_first(limit)
+
+    def _list_first(self, limit: int, *, gapless_after: Statement | None = None) -> list[Item]:
+        """Return the first pointers, without those that would open a gap in the chains of a statement."""
+        selected: dict[str, Item] = {}
+        for pointer in self._pointers:
+            if len(selected) >= limit:
+                break
+            if pointer["sk"] not in selected:  # A selected one has its predecessors before it.
+                run = self._pointer_with_predecessors(pointer)
+                if not self._would_open_gap(run, gapless_after):
+                    selected |= {each["sk"]: each for each in run}
+        return [*selected.values()][:limit]
 
     def _pointer_with_predecessors(self, pointer: Item) -> list[Item]:
         """Return a pointer after all that it follows."""

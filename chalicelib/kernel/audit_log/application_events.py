@@ -6,6 +6,7 @@ log orders and filters them by the time of receipt, because `occurredAt` is what
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from chalicelib.kernel.audit_log.entries import RECEIVED_AT, LogEvent, canonical_json
@@ -73,8 +74,9 @@ class ApplicationEvent(LogEvent):
         """The time of receipt."""
         return self.receipt.received_at
 
-    def canonical_leaf_bytes(self) -> bytes:
-        """Return the leaf data. It contains `data` as a whole, however long its values are."""
+    @cached_property
+    def leaf_data(self) -> bytes:
+        """The leaf data. It contains `data` as a whole, however long its values are."""
         reported, receipt = self.reported, self.receipt
         targets = [dict(target) for target in reported.targets]
         return canonical_json(

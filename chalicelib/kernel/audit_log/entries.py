@@ -9,6 +9,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Literal
 
 import rfc8785
@@ -142,9 +143,15 @@ class LogEvent(ABC):
     def received_at(self) -> str:
         """The time by which the log orders and filters the entry."""
 
+    @property
     @abstractmethod
-    def canonical_leaf_bytes(self) -> bytes:
-        """Return the leaf data: the canonical JSON of the entry without `sequence` and `integrity`."""
+    def leaf_data(self) -> bytes:
+        """The canonical JSON of the entry without `sequence` and `integrity`. It is encoded once for all commits."""
+
+    @cached_property
+    def entry(self) -> EntryItem:
+        """The entry before the ledger has processed it."""
+        return EntryItem.from_canonical_bytes(self.log, self.leaf_data)
 
 
 @dataclass(frozen=True)
@@ -166,8 +173,9 @@ class Event(LogEvent):
         """The time of the change."""
         return self.occurred_at
 
-    def canonical_leaf_bytes(self) -> bytes:
-        """Return the leaf data. Long values are replaced by their digests."""
+    @cached_property
+    def leaf_data(self) -> bytes:
+        """The leaf data. Long values are replaced by their digests."""
         return canonical_json(
             {
                 "id": self.id,
@@ -192,21 +200,19 @@ def outbox_writes(events: Sequence[LogEvent], chains: Chains) -> list[Write]:
     """
     writes, links, link = list[Write](), list[LinkWithMac](), chains.next_link
     for event in events:
-        body = event.canonical_leaf_bytes()
-        entry = EntryItem.from_canonical_bytes(event.log, body)
-        links.append(LinkWithMac(link, make_pending_mac(event.log, event.id, entry.leaf, link)))
-        writes += map(put_if_absent_write, _outbox_items(event, entry, body, links[-1]))
+        links.append(LinkWithMac(link, make_pending_mac(event.log, event.id, event.entry.leaf, link)))
+        writes += map(put_if_absent_write, _outbox_items(event, links[-1]))
         link = links[-1].next_link
     return [*writes, chains.extension_write(links)]
 
 
-def _outbox_items(event: LogEvent, entry: EntryItem, body: bytes, link: LinkWithMac) -> list[Item]:
+def _outbox_items(event: LogEvent, link: LinkWithMac) -> list[Item]:
     proof = {"link": link.link.to_bytes(), "mac": link.mac}
     pk, sk = body_key(event.log, event.id)
-    body_items = [] if entry.body else [{"pk": pk, "sk": sk, "body": body}]
+    body_items = [] if event.entry.body else [{"pk": pk, "sk": sk, "body": event.leaf_data}]
     request_attributes = {"requestId": request_id} if (request_id := event.context["requestId"]) else {}
-    pointer = build_pending_pointer(event.log, event.id, entry.leaf, proof, event.received_at)
-    return [entry.item() | proof, *body_items, pointer | request_attributes]
+    pointer = build_pending_pointer(event.log, event.id, event.entry.leaf, proof, event.received_at)
+    return [event.entry.item() | proof, *body_items, pointer | request_attributes]
 
 
 def build_pending_pointer(log: str, entry_id: str, leaf: bytes, proof: Mapping[str, Any], timestamp: str) -> Item:

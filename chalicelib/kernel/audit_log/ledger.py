@@ -145,7 +145,7 @@ class Outbox:
         order = AppendOrder(self.pointers)
         if order.has_chain_contrary_to_id_order:
             order.add_record_order_constraints(_load_record_ids_by_entry_id(log, self.pointers))
-        return order.list_appendable_entry_pointers(last_statement, has_all_pending=self.complete)[:BATCH_SIZE]
+        return order.list_appendable_entry_pointers(last_statement, limit=BATCH_SIZE, has_all_pending=self.complete)
 
 
 def head_key(log: str) -> ItemKey:

@@ -16,8 +16,8 @@ def create_order(**links: tuple[int, int]) -> AppendOrder:
     )
 
 
-def list_appendable(order: AppendOrder, *, has_all_pending: bool) -> list[str]:
-    pointers = order.list_appendable_entry_pointers(EMPTY_TREE, has_all_pending=has_all_pending)
+def list_appendable(order: AppendOrder, *, has_all_pending: bool, limit: int = 49) -> list[str]:
+    pointers = order.list_appendable_entry_pointers(EMPTY_TREE, limit=limit, has_all_pending=has_all_pending)
     return [pointer["sk"] for pointer in pointers]
 
 
@@ -45,6 +45,15 @@ def test_an_entry_after_a_gap_waits_with_those_that_follow_it_for_the_rest():
     order.add_record_order_constraints({"a": "record", "b": "record"})
     assert list_appendable(order, has_all_pending=False) == ["c"]
     assert list_appendable(order, has_all_pending=True) == ["a", "b", "c"]
+
+
+def test_the_first_entries_are_the_start_of_the_order():
+    order = create_order(a=(3, 3), b=(3, 2), c=(5, 1), d=(3, 1), e=(5, 3), f=(5, 2))
+    complete = list_appendable(order, has_all_pending=True)
+    assert complete == ["d", "b", "a", "c", "f", "e"]
+    for limit in range(1, 7):
+        assert list_appendable(order, has_all_pending=True, limit=limit) == complete[:limit]
+        assert list_appendable(order, has_all_pending=False, limit=limit) == complete[:limit]
 
 
 def test_no_entry_waits_if_all_would():

@@ -46,7 +46,7 @@ def sequences_in_order_of_reports(events: list[ApplicationEvent]) -> list[int]:
 
 
 def content_of(event: ApplicationEvent) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(event.canonical_leaf_bytes())
+    content: dict[str, Any] = json.loads(event.leaf_data)
     return content
 
 
@@ -106,11 +106,11 @@ def test_the_stored_entry_has_the_time_of_receipt_and_ids_in_lower_case_and_its_
     assert (item["created_at"], item["target"], item["actor"]) == (event.received_at, "inv-7", "c-1")
     assert (item["index2pk"], item["index2sk"]) == (f"A#{LOG}#O#application", event.id)
     assert "body" not in item
-    assert item["leaf"] == leaf_hash(body) == leaf_hash(event.canonical_leaf_bytes())
+    assert item["leaf"] == leaf_hash(body) == leaf_hash(event.leaf_data)
 
 
 def test_an_event_without_targets_has_none():
-    entry = EntryItem.from_canonical_bytes(LOG, receive(report())[0].canonical_leaf_bytes())
+    entry = EntryItem.from_canonical_bytes(LOG, receive(report())[0].leaf_data)
     assert entry.target is None
     assert "facet1pk" not in entry.item()
 

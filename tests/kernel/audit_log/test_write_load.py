@@ -30,7 +30,7 @@ def receive_batch() -> list[ApplicationEvent]:
     """Return events whose entries have almost 2 KB. All have the same type, actor and target."""
     report = ReportedEvent("invoice.approved", 1, actor=ADA, targets=[INVOICE], data={"text": "x" * 1400})
     events = receive_events([report] * BATCH, Receipt(LOG, now(), NIGHTLY_EXPORT, "create_events", None))
-    assert MAX_ENTRY_BYTES * 0.95 < len(events[0].canonical_leaf_bytes()) <= MAX_ENTRY_BYTES
+    assert MAX_ENTRY_BYTES * 0.95 < len(events[0].leaf_data) <= MAX_ENTRY_BYTES
     return events
 
 

@@ -17,7 +17,6 @@ from chalicelib.features.events.entries.models.schemas import (
 )
 from chalicelib.features.events.entries.models.settings import EventSettings
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
-from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.access_rules import ServiceKeysToo
@@ -55,9 +54,7 @@ def create_event(
     writes nothing. The event is then delivered to webhooks, channels and log streams, like every other entry.
     """
     (event,) = report_events(ctx, organization.audit_log_id, body, types)
-    content = event.canonical_leaf_bytes()
-    entry = EntryItem.from_canonical_bytes(event.log, content)
-    return SerializedOutput(logs.entry_to_json_bytes(entry, content), event.id)
+    return SerializedOutput(logs.entry_to_json_bytes(event.entry, event.leaf_data), event.id)
 
 
 @routes.post(
