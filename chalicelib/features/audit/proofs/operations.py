@@ -8,7 +8,7 @@ from chalicelib.features.audit.proofs.logic.tree_reading import SealedTree
 from chalicelib.features.audit.proofs.models import ConsistencyProof, ConsistencyQuery, EntryProof, ProofQuery
 from chalicelib.features.audit.witnesses.entities import WitnessedLog
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
-from chalicelib.kernel.audit_log.entries import EntryItem, body_key, entry_key
+from chalicelib.kernel.audit_log.entries import EntryItem, entry_key
 from chalicelib.kernel.audit_log.ledger import head_key
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
@@ -56,20 +56,16 @@ class LoggedEntry(Prefetched):
     @classmethod
     def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
         """Return the keys of the entry and, if it is long, of its bytes."""
-        log_id, entry_id = values.parameters["organization_id"], values.parameters["entry_id"]
-        return [entry_key(log_id, entry_id), body_key(log_id, entry_id)]
+        return logs.entry_item_keys(values.parameters["organization_id"], values.parameters["entry_id"])
 
     def existing_entry(self, organization: Organization, entry_id: str) -> StoredEntry:
         """Return the entry. Raises Problem `not_found` if the log does not show it."""
         log_id = organization.audit_log_id
-        entry, long_body = (self.items.get(key(log_id, entry_id)) for key in (entry_key, body_key))
+        entry = self.items.get(entry_key(log_id, entry_id))
         if entry is None or not logs.is_visible_entry([log_id], entry):
             raise not_found()
-        body = None if "erased" in entry else entry.get("body") or (long_body or {}).get("body")
-        if body is None and "erased" not in entry:  # Its bytes are missing, or it was erased during the read.
-            [stored] = logs.load_stored_entries(log_id, [entry])
-            return stored
-        return StoredEntry(entry, body)
+        [stored] = logs.load_stored_entries(log_id, [entry], loaded=self.items)
+        return stored
 
 
 @routes.get(

@@ -1,11 +1,11 @@
 """Operations on the deliveries of a webhook: list, get, retry, and get their statistics."""
 
+from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.notifications.deliveries import logic
 from chalicelib.features.notifications.entities import QUEUE_TASK, requeue_fields
 from chalicelib.features.notifications.logic.delivery_events import (
     DeliveryEvent,
     event_in_items_or_none,
-    event_item_keys,
 )
 from chalicelib.features.notifications.logic.event_access import can_read_events_of
 from chalicelib.features.notifications.models.event_areas import scope_area_of
@@ -31,7 +31,7 @@ class DeliveredEvent(Prefetched):
     @classmethod
     def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
         """Return the keys of the items that contain the event."""
-        return event_item_keys(values.parameters["organization_id"], values.parameters["delivery_id"])
+        return logs.entry_item_keys(values.parameters["organization_id"], values.parameters["delivery_id"])
 
     def event_or_none(self, delivery: WebhookDelivery) -> DeliveryEvent | None:
         """Return the event, or None if it was erased."""

@@ -44,20 +44,24 @@ def load_events_by_id(deliveries: Sequence[Delivery], *, with_sentences: bool = 
 
     `with_sentences`: also read the declared types of application events, together with the entries.
     """
-    keys = {entry_key(delivery.organization_id, delivery.id): delivery for delivery in deliveries}
-    declared_types = {each.event_type for each in deliveries if with_sentences and is_application_type(each.event_type)}
-    items = table.get_all([*keys, *(key for each in declared_types for key in definition_keys(each, None))])
-    sentences = {each: _declared_sentence_or_none(items, each) for each in declared_types}
-    deliveries_with_items = [(delivery, items[key]) for key, delivery in keys.items() if key in items]
-    entries = (
-        logs.load_stored_entries(deliveries[0].organization_id, [item for _, item in deliveries_with_items])
-        if deliveries_with_items
-        else []
+    by_key = {entry_key(delivery.organization_id, delivery.id): delivery for delivery in deliveries}
+    application_events = [each for each in deliveries if is_application_type(each.event_type)]
+    declared_types = {each.event_type for each in application_events if with_sentences}
+    items = table.get_all(
+        [
+            *by_key,
+            *(body_key(each.organization_id, each.id) for each in application_events),  # never in the entry's item
+            *(key for each in declared_types for key in definition_keys(each, None)),
+        ]
     )
+    sentences = {each: _declared_sentence_or_none(items, each) for each in declared_types}
+    entry_items = [items[key] for key in by_key if key in items]
+    entries = logs.load_stored_entries(deliveries[0].organization_id, entry_items, loaded=items) if entry_items else []
+    found = [(by_key[entry.item["pk"], entry.item["sk"]], entry.body) for entry in entries]
     return {
-        delivery.id: DeliveryEvent(from_json(entry.body), delivery.sequence, sentences.get(delivery.event_type))
-        for (delivery, _), entry in zip(deliveries_with_items, entries, strict=True)
-        if isinstance(entry.body, bytes)
+        delivery.id: DeliveryEvent(from_json(body), delivery.sequence, sentences.get(delivery.event_type))
+        for delivery, body in found
+        if isinstance(body, bytes)
     }
 
 
@@ -67,13 +71,9 @@ def _declared_sentence_or_none(items: Mapping[ItemKey, Item], event_type: str) -
     return None
 
 
-def event_item_keys(organization_id: str, event_id: str) -> list[ItemKey]:
-    """Return the keys of the items that can contain an event: its entry and, if that is long, the entry's body."""
-    return [entry_key(organization_id, event_id), body_key(organization_id, event_id)]
-
-
 def event_in_items_or_none(delivery: Delivery, items: Mapping[ItemKey, Item]) -> DeliveryEvent | None:
-    """Return the event of a delivery from the items at `event_item_keys`, or None if it was erased."""
-    entry, long_body = (items.get(key, {}) for key in event_item_keys(delivery.organization_id, delivery.id))
-    body = None if "erased" in entry else entry.get("body") or long_body.get("body")
+    """Return the event of a delivery from the items at the keys of its entry, or None if it was erased."""
+    entry = items.get(entry_key(delivery.organization_id, delivery.id))
+    [stored] = logs.load_stored_entries(delivery.organization_id, [entry], loaded=items) if entry else [None]
+    body = stored and stored.body
     return DeliveryEvent(from_json(body), delivery.sequence) if isinstance(body, bytes) else None

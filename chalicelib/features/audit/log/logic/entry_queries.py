@@ -1,7 +1,8 @@
 """Queries on audit logs: pages by time and filter, and sequenced entries in the order of the log."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from pydantic_core import to_json
@@ -121,7 +122,8 @@ def load_entries_as_json_bytes(entries: Iterable[EntryItem]) -> list[bytes]:
     Entries whose body is missing are omitted. Verification reports them.
     """
     entries = list(entries)
-    long_bodies = _load_long_bodies_by_id(body_key(e.log_id, e.id) for e in entries if e.body is None and not e.erased)
+    body_items = table.get_all(body_key(e.log_id, e.id) for e in entries if e.body is None and not e.erased)
+    long_bodies = _bodies_by_id(body_items)
     bodies = [(entry, entry.body or long_bodies.get(entry.id)) for entry in entries]
     return [entry_to_json_bytes(entry, body) for entry, body in bodies if body or entry.erased]
 
@@ -247,11 +249,18 @@ def is_authentic_pending_entry(log_id: str, item: Item) -> bool:
     return "sequence" not in item and is_authentic_pending_item(log_id, item)
 
 
-def load_stored_entries(log_id: str, items: list[Item]) -> list[StoredEntry]:
-    """Return the entries in these items, with long bodies loaded from items of their own."""
-    long_bodies = _load_long_bodies_by_id(
-        body_key(log_id, item["sk"]) for item in items if "body" not in item and "erased" not in item
-    )
+def entry_item_keys(log_id: str, entry_id: str) -> list[ItemKey]:
+    """Return the keys of the items that can contain an entry: its own and, if that is long, its body's."""
+    return [entry_key(log_id, entry_id), body_key(log_id, entry_id)]
+
+
+def load_stored_entries(
+    log_id: str, items: list[Item], *, loaded: Mapping[ItemKey, Item] = MappingProxyType({})
+) -> list[StoredEntry]:
+    """Return the entries in these items. Long bodies are loaded from items of their own, unless `loaded` has those."""
+    body_keys = [body_key(log_id, item["sk"]) for item in items if "body" not in item and "erased" not in item]
+    body_items = table.get_all([key for key in body_keys if key not in loaded])
+    long_bodies = _bodies_by_id(body_items | {key: loaded[key] for key in body_keys if key in loaded})
     missing_ids = [item["sk"] for item in items if not {"body", "erased"} & set(item) and item["sk"] not in long_bodies]
     erased = _load_erased_entry_items_by_id(log_id, missing_ids)
     items = [erased.get(item["sk"], item) for item in items]
@@ -286,6 +295,5 @@ def _load_erased_entry_items_by_id(log_id: str, entry_ids: Iterable[str]) -> dic
     return {sk: item for (_, sk), item in items.items() if "erased" in item and "index1sk" in item}
 
 
-def _load_long_bodies_by_id(body_keys: Iterable[ItemKey]) -> dict[str, bytes]:
-    items = table.get_all(body_keys)
+def _bodies_by_id(items: Mapping[ItemKey, Item]) -> dict[str, bytes]:
     return {sk: item["body"] for (_, sk), item in items.items() if "body" in item}
