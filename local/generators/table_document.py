@@ -141,7 +141,8 @@ def _lists() -> _Rows:
                 code(collection.sk),
             )
         for name, facet in entity.facets.items():
-            yield code(entity.kind), name.replace("_", " "), code(facet.index), code(facet.pk), code(entity.sk)
+            others = f", without {facet.without}" if facet.without else ""
+            yield code(entity.kind), name.replace("_", " ") + others, code(facet.index), code(facet.pk), code(entity.sk)
     pk, _ = ledger.sequence_index_or_batch_key(LOG, 0)
     yield code("entry"), "by sequence", code("index1"), code(pk), code("{sequence}") + ", 12 digits"
     keys = code("index2"), code(ledger.unanchored_pk("{shard}")), code("{since}#{log_id}")

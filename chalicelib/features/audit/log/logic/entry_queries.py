@@ -10,9 +10,16 @@ from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, 
 from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.authenticity import is_authentic_pending_item
-from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json, entry_key
+from chalicelib.kernel.audit_log.entries import (
+    APPLICATION_ORIGIN,
+    EntryItem,
+    body_key,
+    canonical_json,
+    entry_key,
+)
 from chalicelib.kernel.audit_log.ledger import sequence_index_or_batch_key
 from chalicelib.kernel.core import ids
+from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Facet, Item, ItemKey, Partition
 from chalicelib.kernel.storage.log_ids import organization_id_from_log
@@ -45,24 +52,23 @@ def list_entries_newest_first(
 ) -> tuple[list[EntryItem], Item | None]:
     """Return the newest entries of one or several logs that match, and the position to continue from.
 
-    Runs one Query for each log, in parallel, on the most selective index. With `bypass_index`, it reads the table
-    itself, because an index lags. A page that needs further filtering reads at least 100 items. Entries that were
-    altered so much that they can't be shown are omitted. Verification reports them.
+    Runs one Query for each log, in parallel, on the most selective index; two for a target, which has a partition for
+    built-in events and one for application events. With `bypass_index`, it reads the table itself, because an index
+    lags. A page that needs further filtering reads at least 100 items. Entries that were altered so much that they
+    can't be shown are omitted. Verification reports them.
     """
-    index = None if bypass_index else _narrowest_index(filters)
+    indexes = () if bypass_index else _narrowest_indexes(filters)
     filter_count = _non_time_filter_count(filters)
-    is_fully_indexed = filter_count == 0 or (index is not None and filter_count == 1)
+    is_fully_indexed = filter_count == 0 or (bool(indexes) and filter_count == 1)
     key_values = {
         "type": filters.type,
         "actor": filters.actor_id,
         "target": filters.target_id,
-        "origin": filters.origin,
+        "origin": APPLICATION_ORIGIN,
     }
+    partitions = [index.partition(log_id=log_id, **key_values) for log_id in log_ids for index in indexes]
     result = table.query_matching(
-        [
-            index.partition(log_id=log_id, **key_values) if index else EntryItem.pk.format(log_id=log_id)
-            for log_id in log_ids
-        ],
+        partitions or [EntryItem.pk.format(log_id=log_id) for log_id in log_ids],
         lambda item: _is_visible_match(log_ids, filters, item),
         limit=limit,
         max_scanned=limit if is_fully_indexed else max(limit, _FILTERED_PAGE_SIZE),
@@ -74,7 +80,7 @@ def list_entries_newest_first(
 
 def has_index_for(filters: EntryFilters) -> bool:
     """Return whether an index serves these filters, unless the caller asks for an exact read."""
-    return _narrowest_index(filters) is not None
+    return bool(_narrowest_indexes(filters))
 
 
 def refetch_matching_entries(log_id: str, filters: EntryFilters, entries: Iterable[EntryItem]) -> list[EntryItem]:
@@ -101,18 +107,23 @@ def _is_in_tree_or_pending(log_id: str, item: Item) -> bool:
     return "sequence" in item or is_authentic_pending_entry(log_id, item)
 
 
-def _narrowest_index(filters: EntryFilters) -> Facet | Collection | None:
+def _narrowest_indexes(filters: EntryFilters) -> Sequence[Facet | Collection]:
+    """Return the indexes that together contain all matching entries, each of them once; none if only the table does."""
     if filters.target_id is not None:
-        return EntryItem.by_target
+        if filters.origin or (filters.type and is_application_type(filters.type)):
+            return (EntryItem.by_origin_and_target,)
+        return (EntryItem.by_target,) if filters.type else (EntryItem.by_target, EntryItem.by_origin_and_target)
     if filters.actor_id is not None:
-        return EntryItem.by_actor
+        return (EntryItem.by_actor,)
     if filters.type and not filters.type.endswith("*"):
-        return EntryItem.by_type
-    return EntryItem.by_origin if filters.origin else None
+        return (EntryItem.by_type,)
+    return (EntryItem.by_origin,) if filters.origin else ()
 
 
 def _non_time_filter_count(filters: EntryFilters) -> int:
-    return sum(value is not None for value in (filters.type, filters.actor_id, filters.target_id, filters.origin))
+    """Return the number of filters, without that by origin if the index by target serves it."""
+    origin = filters.origin if filters.target_id is None else None
+    return sum(value is not None for value in (filters.type, filters.actor_id, filters.target_id, origin))
 
 
 def load_entries_as_json_bytes(entries: Iterable[EntryItem]) -> list[bytes]:
