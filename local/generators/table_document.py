@@ -39,6 +39,11 @@ Every record has `id`, `createdAt`, `updatedAt` and `version`. Each write has th
 that was read.
 """
 
+_LISTS_TEXT: Final = """\
+A page of each list or filter is one Query. Entries about a target are in two filters, one for built-in events and one
+for application events, which are read in parallel.
+"""
+
 _KERNEL_TEXT: Final = """\
 Items that are not records. Most are written in the transaction of a record.
 """
@@ -100,7 +105,7 @@ def table_page() -> str:
         ("Records", _ENTITIES_TEXT, ("kind", "pk", "sk", "description"), _records()),
         (
             "Lists and filters",
-            "A page of each list or filter is one Query.",
+            _LISTS_TEXT,
             ("kind", "list or filter", "index", "partition key", "sort key"),
             _lists(),
         ),

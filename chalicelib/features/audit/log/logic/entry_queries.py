@@ -19,7 +19,6 @@ from chalicelib.kernel.audit_log.entries import (
 )
 from chalicelib.kernel.audit_log.ledger import sequence_index_or_batch_key
 from chalicelib.kernel.core import ids
-from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Facet, Item, ItemKey, Partition
 from chalicelib.kernel.storage.log_ids import organization_id_from_log
@@ -52,23 +51,22 @@ def list_entries_newest_first(
 ) -> tuple[list[EntryItem], Item | None]:
     """Return the newest entries of one or several logs that match, and the position to continue from.
 
-    Runs one Query for each log, in parallel, on the most selective index; two for a target, which has a partition for
-    built-in events and one for application events. With `bypass_index`, it reads the table itself, because an index
-    lags. A page that needs further filtering reads at least 100 items. Entries that were altered so much that they
-    can't be shown are omitted. Verification reports them.
+    Runs one Query for each log, in parallel, on the most selective index; two for a target, whose built-in and
+    application events have a partition each. With `bypass_index`, it reads the table itself, because an index lags. A
+    page that needs further filtering reads at least 100 items. Entries that were altered so much that they can't be
+    shown are omitted. Verification reports them.
     """
-    indexes = () if bypass_index else _narrowest_indexes(filters)
+    uses_index = has_index_for(filters) and not bypass_index
     filter_count = _non_time_filter_count(filters)
-    is_fully_indexed = filter_count == 0 or (bool(indexes) and filter_count == 1)
-    key_values = {
-        "type": filters.type,
-        "actor": filters.actor_id,
-        "target": filters.target_id,
-        "origin": APPLICATION_ORIGIN,
-    }
-    partitions = [index.partition(log_id=log_id, **key_values) for log_id in log_ids for index in indexes]
+    is_fully_indexed = filter_count == 0 or (uses_index and filter_count == 1)
     result = table.query_matching(
-        partitions or [EntryItem.pk.format(log_id=log_id) for log_id in log_ids],
+        [
+            partition
+            for log_id in log_ids
+            for partition in (
+                _index_partitions(log_id, filters) if uses_index else [EntryItem.pk.format(log_id=log_id)]
+            )
+        ],
         lambda item: _is_visible_match(log_ids, filters, item),
         limit=limit,
         max_scanned=limit if is_fully_indexed else max(limit, _FILTERED_PAGE_SIZE),
@@ -80,7 +78,7 @@ def list_entries_newest_first(
 
 def has_index_for(filters: EntryFilters) -> bool:
     """Return whether an index serves these filters, unless the caller asks for an exact read."""
-    return bool(_narrowest_indexes(filters))
+    return _narrowest_index(filters) is not None
 
 
 def refetch_matching_entries(log_id: str, filters: EntryFilters, entries: Iterable[EntryItem]) -> list[EntryItem]:
@@ -107,17 +105,31 @@ def _is_in_tree_or_pending(log_id: str, item: Item) -> bool:
     return "sequence" in item or is_authentic_pending_entry(log_id, item)
 
 
-def _narrowest_indexes(filters: EntryFilters) -> Sequence[Facet | Collection]:
-    """Return the indexes that together contain all matching entries, each of them once; none if only the table does."""
+def _index_partitions(log_id: str, filters: EntryFilters) -> list[Partition]:
+    """Return the partitions of the narrowest index that together contain each matching entry of a log once."""
+    index = _narrowest_index(filters)
+    indexes = [index] if index else []
+    if index is EntryItem.by_target and filters.origin:
+        indexes = [EntryItem.by_origin_and_target]
+    elif index is EntryItem.by_target and organization_id_from_log(log_id):  # System logs have no application events.
+        indexes += [EntryItem.by_origin_and_target]
+    key_values = {
+        "type": filters.type,
+        "actor": filters.actor_id,
+        "target": filters.target_id,
+        "origin": APPLICATION_ORIGIN,
+    }
+    return [each.partition(log_id=log_id, **key_values) for each in indexes]
+
+
+def _narrowest_index(filters: EntryFilters) -> Facet | Collection | None:
     if filters.target_id is not None:
-        if filters.origin or (filters.type and is_application_type(filters.type)):
-            return (EntryItem.by_origin_and_target,)
-        return (EntryItem.by_target,) if filters.type else (EntryItem.by_target, EntryItem.by_origin_and_target)
+        return EntryItem.by_target
     if filters.actor_id is not None:
-        return (EntryItem.by_actor,)
+        return EntryItem.by_actor
     if filters.type and not filters.type.endswith("*"):
-        return (EntryItem.by_type,)
-    return (EntryItem.by_origin,) if filters.origin else ()
+        return EntryItem.by_type
+    return EntryItem.by_origin if filters.origin else None
 
 
 def _non_time_filter_count(filters: EntryFilters) -> int:
