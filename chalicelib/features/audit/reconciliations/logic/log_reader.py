@@ -39,6 +39,9 @@ UNREADABLE_ERRORS: Final = (LookupError, TypeError, ValueError, AttributeError, 
 _MAX_NEWEST_ENTRIES: Final = 10
 _PAGE_SIZE: Final = 100
 
+_APPLICATION_ENTRIES_PER_READ: Final = 10
+"""Entries of application events that count as one read. They are small, and nothing else is read for them."""
+
 
 @dataclass(frozen=True)
 class EntryRange:
@@ -157,8 +160,8 @@ class LogReader:
         return [*self._authentic_contents(page.items)]
 
     def _authentic_contents(self, items: Sequence[Item]) -> Iterator[EntryContent]:
-        self.read_count += 1 + len(items)
         built_in = [item for item in items if not is_application_entry_item(item)]
+        self.read_count += 1 + len(built_in) + (len(items) - len(built_in)) // _APPLICATION_ENTRIES_PER_READ
         for entry in logs.load_stored_entries(self.log_id, built_in):
             if isinstance(entry.body, bytes) and "erased" not in entry.item and self._is_authentic(entry):
                 content = from_json(entry.body)
