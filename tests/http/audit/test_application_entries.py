@@ -145,6 +145,14 @@ class TestVerification:
         new_log.remove_attributes(5, "origin")
         assert new_log.failure() == ("modified", 5)
 
+    def test_an_entry_in_the_other_partition_of_its_target_is_found(self, new_log, report, workers):
+        report()
+        workers.deliver()
+        for sequence, origin in ((5, ""), (1, "#O#application")):
+            entry = new_log.entry(sequence)
+            memory_aws.put_item({**entry, "facet1pk": f"A#{new_log.id}{origin}#T#{entry['target']}"})
+            assert new_log.failure() == ("modified", sequence)
+
 
 class TestReconciliation:
     def test_application_events_about_records_are_no_findings(self, api, organization, report, mary, workers):
