@@ -39,6 +39,11 @@ Every record has `id`, `createdAt`, `updatedAt` and `version`. Each write has th
 that was read.
 """
 
+_LISTS_TEXT: Final = """\
+A page of each list or filter is one Query. Entries about a target are in two filters, one for built-in events and one
+for application events, which are read in parallel.
+"""
+
 _KERNEL_TEXT: Final = """\
 Items that are not records. Most are written in the transaction of a record.
 """
@@ -100,7 +105,7 @@ def table_page() -> str:
         ("Records", _ENTITIES_TEXT, ("kind", "pk", "sk", "description"), _records()),
         (
             "Lists and filters",
-            "A page of each list or filter is one Query.",
+            _LISTS_TEXT,
             ("kind", "list or filter", "index", "partition key", "sort key"),
             _lists(),
         ),
@@ -141,7 +146,8 @@ def _lists() -> _Rows:
                 code(collection.sk),
             )
         for name, facet in entity.facets.items():
-            yield code(entity.kind), name.replace("_", " "), code(facet.index), code(facet.pk), code(entity.sk)
+            others = f", without {facet.without}" if facet.without else ""
+            yield code(entity.kind), name.replace("_", " ") + others, code(facet.index), code(facet.pk), code(entity.sk)
     pk, _ = ledger.sequence_index_or_batch_key(LOG, 0)
     yield code("entry"), "by sequence", code("index1"), code(pk), code("{sequence}") + ", 12 digits"
     keys = code("index2"), code(ledger.unanchored_pk("{shard}")), code("{since}#{log_id}")

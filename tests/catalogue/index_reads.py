@@ -60,6 +60,9 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.audit.log.logic.entry_queries._narrowest_index by_actor by_origin by_target by_type": DecisionRead(
         f"{_LOGS}::TestFilteredExports::test_contain_and_prove_all_matching_entries"
     ),
+    "features.audit.log.logic.entry_queries._index_partitions by_origin_and_target by_target": DecisionRead(
+        f"{_LOGS}::test_an_export_by_target_contains_recent_entries_of_both_kinds_of_events"
+    ),
     "features.audit.log.logic.entry_queries._query_sequence_index 'index1'": DecisionRead(
         f"{_LOGS}::test_an_untouched_log_is_valid_and_anchored"
     ),
@@ -80,6 +83,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.privacy.erasures.logic.named_people in_organization": _ERASURE,
     "kernel.storage.record_types.container_content_ranges sibling_index": _ERASURE,
     "features.audit.reconciliations.logic.log_reader.LogReader.list_newest_about by_target": _RECONCILIATION,
+    "features.audit.reconciliations.logic.log_reader.LogReader.read_range by_target by_type": _RECONCILIATION,
     "features.audit.reconciliations.logic.log_reader.LogReader.list_of_types_until by_type": _RECONCILIATION,
     "features.audit.reconciliations.logic.log_reader.LogReader.list_of_types_after by_type": _RECONCILIATION,
     "features.audit.reconciliations.logic.walk.Walk._check_record_page index": _RECONCILIATION,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from chalicelib.kernel.audit_log.entries import RECEIVED_AT, LogEvent, canonical_json
+from chalicelib.kernel.audit_log.entries import APPLICATION_ORIGIN, RECEIVED_AT, LogEvent, canonical_json
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.log_ids import organization_id_from_log
@@ -111,4 +111,4 @@ def is_application_event(content: Mapping[str, Any]) -> bool:
 
 def is_application_entry_item(item: Item) -> bool:
     """Return whether a stored entry is that of an application event, also if it was erased."""
-    return item.get("origin") == "application"
+    return item.get("origin") == APPLICATION_ORIGIN

@@ -46,6 +46,9 @@ RECEIVED_AT: Final = "receivedAt"
 REDRIVE_AFTER_SECONDS: Final = 10
 """Time after a commit or an append at which the sweep triggers the log if work remains."""
 
+APPLICATION_ORIGIN: Final = "application"
+"""The origin of the entries of application events. Those of built-in events have none."""
+
 _VALUE_BYTES: Final = 4096
 _SAFE_INTEGER: Final = 2**53 - 1
 
@@ -73,13 +76,16 @@ class EntryItem(Entity):
 
     `origin` is set for application events only: those that an application reports. Their times are those of the
     receipt. Their body is always in a separate item, so that the ledger, which changes the entry, does not write the
-    body again. `target` and `actor` are in lower case, as the filters of lists are.
+    body again. `target` and `actor` are in lower case, as the filters of lists are. They have an index partition of
+    their own for each target, because an application can name any id: their number must not delay those who look for
+    the built-in entries about a record.
     """
 
     kind, log_rules = "entry", LogRules(exemption="It is an entry of the log itself.")
     mac_exemption = "Entries have MACs of their own."
     pk, sk = "A#{log_id}", "{id}"
-    by_target = Facet("A#{log_id}#T#{target}", "facet1")
+    by_target = Facet("A#{log_id}#T#{target}", "facet1", without="origin")
+    by_origin_and_target = Facet("A#{log_id}#O#{origin}#T#{target}", "facet1")
     by_actor = Facet("A#{log_id}#A#{actor}", "facet2")
     by_type = Facet("A#{log_id}#E#{type}", "facet3")
     by_origin = Collection("A#{log_id}#O#{origin}", "{id}", index="index2", newest_first=True)
@@ -125,7 +131,7 @@ class EntryItem(Entity):
             type=content["type"],
             target=target and ascii_lower(str(target["id"])),
             actor=ascii_lower(str(content["actor"]["id"])),
-            origin="application",
+            origin=APPLICATION_ORIGIN,
             leaf=leaf_hash(body),
         )
 

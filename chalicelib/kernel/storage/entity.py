@@ -77,15 +77,20 @@ class Collection:
 
 @dataclass(frozen=True)
 class Facet:
-    """A filter of a list: an index partition, ordered by the table's sort key."""
+    """A filter of a list: an index partition, ordered by the table's sort key. Its records lack the field `without`."""
 
     pk: str
     index: str
     newest_first: bool = False
+    without: str = ""
 
     def partition(self, **names: Any) -> Partition:
         """Return the partition of the records with these field values."""
         return Partition(self.pk.format_map(names), self.index)
+
+    def partition_key_or_none(self, field_values: Item) -> str | None:
+        """Return the partition key under which an item is found, or None if the facet does not contain the item."""
+        return None if self.without in field_values else render_or_none(self.pk, field_values)
 
 
 @dataclass(frozen=True)
@@ -257,7 +262,7 @@ class Entity:
             ):
                 stored[f"{collection.index}pk"], stored[f"{collection.index}sk"] = pk, sk
         for facet in self.facets.values():
-            if pk := render_or_none(facet.pk, values):
+            if pk := facet.partition_key_or_none(values):
                 stored[f"{facet.index}pk"] = pk
         if self.scheduled_task:
             stored |= schedule_attributes(self.scheduled_task, self.item_key)

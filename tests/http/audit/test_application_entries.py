@@ -6,8 +6,11 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.features.audit.reconciliations.logic.log_reader import LogReader
+from chalicelib.features.audit.reconciliations.logic.record_checks import find_suspects
 from chalicelib.features.tenancy.entities.memberships import Member
-from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.audit_log.entries import APPLICATION_ORIGIN, EntryItem
+from chalicelib.kernel.core.clock import after, now, timestamp_ms
+from chalicelib.kernel.core.ids import id_timestamp_prefix
 from tests.harness import memory_aws, rfc6962
 from tests.harness.application_events import ADA, INVOICE, NIGHTLY_EXPORT, commit_application_event
 from tests.harness.exports import parse_csv, read_ndjson_entries, verify_export_file
@@ -55,6 +58,26 @@ class TestFields:
 
 
 class TestFilters:
+    def test_a_target_has_its_built_in_entries_and_application_events_in_one_list(self, api, new_log, report, list_ids):
+        about_log = [{"type": "plan", "id": new_log.id.upper(), "name": None}]
+        reported = []
+        for number in range(4):
+            reported += [report(targets=about_log)]
+            new_log.rename(f"Name {number}")
+        listed = list_ids(targetId=new_log.id)
+        assert listed == sorted(listed, reverse=True)
+        assert {*reported} < {*listed}
+        assert len(listed) == 4 + 4 + 1  # The renamings, and the creation of the organization.
+        for limit in (1, 2, 3, 5):
+            assert list_ids(targetId=new_log.id, limit=limit) == listed
+        exported = map(json.loads, new_log.get("/export", targetId=new_log.id).text.splitlines())
+        assert [entry["id"] for entry in exported] == listed[::-1]
+        path, owner = f"{new_log.organization.path}/events", new_log.organization.owner
+        response = api.get(path, caller=owner, query={"targetId": new_log.id, "limit": 2})
+        assert [entry["id"] for entry in response.json["items"]] == reported[:1:-1]
+        (query,) = [call.parameters for call in response.calls.call_list if call.name == "dynamodb:Query"]
+        assert (query["Limit"], query["IndexName"]) == (2, "facet1")
+
     def test_type_actor_and_first_target_are_found_in_any_case(self, report, list_ids):
         first = report()
         second = report("invoice.paid", actor=None, targets=[{**INVOICE, "id": "B"}, INVOICE])
@@ -114,12 +137,21 @@ class TestVerification:
         workers.deliver()
         assert new_log.failure() == (None, None)
         entry = new_log.entry(5)
-        alterations = [{"target": "x"}, {"facet1pk": f"A#{new_log.id}#T#x"}, {"actor": "x"}, {"origin": "other"}]
+        keys = [f"A#{new_log.id}#T#x", f"A#{new_log.id}#O#application#T#x"]
+        alterations = [{"target": "x"}, *({"facet1pk": key} for key in keys), {"actor": "x"}, {"origin": "other"}]
         for alteration in [*alterations, {"created_at": after(now(), days=-1)}]:
             memory_aws.put_item({**entry, **alteration})
             assert new_log.failure() == ("modified", 5), alteration
         new_log.remove_attributes(5, "origin")
         assert new_log.failure() == ("modified", 5)
+
+    def test_an_entry_in_the_other_partition_of_its_target_is_found(self, new_log, report, workers):
+        report()
+        workers.deliver()
+        for sequence, origin in ((5, ""), (1, "#O#application")):
+            entry = new_log.entry(sequence)
+            memory_aws.put_item({**entry, "facet1pk": f"A#{new_log.id}{origin}#T#{entry['target']}"})
+            assert new_log.failure() == ("modified", sequence)
 
 
 class TestReconciliation:
@@ -154,6 +186,62 @@ class TestReconciliation:
             "organization.member.updated",
             "organization.invitation.accepted",
         ]
+
+
+class TestReconciliationOfALogWithManyApplicationEvents:
+    """2,000 application events about each record, of the time of its last change, before the entry about the change."""
+
+    COUNT: Final = 2000
+
+    @pytest.fixture
+    def members(self, api, organization, mary, workers):
+        """The owner, who was created with an entry about the organization, and Mary, about whom an entry is."""
+        set_role(api, organization, mary, "editor")
+        workers.deliver()
+        people = (organization.owner, mary)
+        keys = [Member.make_item_key(organization_id=organization.id, user_id=each.id) for each in people]
+        members = [*map(load_item, keys)]
+        for item in members:
+            for number in range(self.COUNT):
+                entry = build_application_entry(organization.id, item["updated_at"], item["id"], number)
+                memory_aws.put_item(entry.item())
+        return members
+
+    def test_lookups_of_built_in_entries_read_few_of_them(self, organization, members):
+        for item in members:
+            reader = LogReader(organization.id)
+            assert len(reader.list_newest_about(item["id"])) + 1 == reader.read_count <= 3
+            for is_final in (False, True):
+                reader = LogReader(organization.id)
+                assert find_suspects(reader, [item], is_final=is_final) == []
+                assert reader.read_count < 50
+
+    def test_a_lagging_index_accuses_no_record(self, organization, members, monkeypatch):
+        monkeypatch.setattr(LogReader, "_query_index", lambda *_arguments, **_options: [])
+        reader = LogReader(organization.id)
+        assert find_suspects(reader, members) == []
+        assert reader.read_count > self.COUNT / 10
+
+    def test_a_forged_record_is_found_after_reading_each_time_once(self, organization, members, forged_member):
+        reader = LogReader(organization.id)
+        (suspect,) = find_suspects(reader, [forged_member], is_final=True)
+        assert (suspect["id"], suspect["kind"]) == (forged_member["id"], "unlogged")
+        assert reader.read_count < 4 * self.COUNT / 10  # The minute after its change, and the time of its creation.
+
+
+def build_application_entry(log_id: str, time: str, about: str, number: int) -> EntryItem:
+    """Return an entry that precedes all others of its time."""
+    return EntryItem(
+        id=f"{id_timestamp_prefix(timestamp_ms(time))}-7000-8000-{number:012x}",
+        created_at=time,
+        updated_at=time,
+        log_id=log_id,
+        type="invoice.approved",
+        target=about,
+        actor="c-17",
+        origin=APPLICATION_ORIGIN,
+        leaf=b"\0" * 32,
+    )
 
 
 def member_data(item: dict[str, Any]) -> dict[str, Any]:

@@ -198,13 +198,18 @@ def test_a_facet_cannot_reach_another_log(api, mixed_log, stranger, workers):
 
 
 @pytest.mark.parametrize("filters", [{}, {"type": "organization.updated"}, {"type": "organization.*"}])
-def test_a_filtered_page_takes_one_query(new_log, filters):
+def test_a_filtered_page_takes_one_query_or_two_parallel_ones_for_a_target(new_log, filters):
     new_log.rename("Engines")
     owner = new_log.organization.owner
-    for subjects in ({}, {"actorId": owner.id}, {"targetId": new_log.id, "actorId": owner.id}):
+    for subjects, query_count in (
+        ({}, 1),
+        ({"actorId": owner.id}, 1),
+        ({"targetId": new_log.id, "actorId": owner.id}, 2),
+    ):
         response = new_log.get(**filters, **subjects)
         assert response.json["items"][0]["type"] == "organization.updated"
-        assert response.calls.call_names == ["dynamodb:BatchGetItem", "dynamodb:Query"], subjects
+        assert response.calls.call_names == ["dynamodb:BatchGetItem", *["dynamodb:Query"] * query_count], subjects
+        assert len({call.is_concurrent for call in response.calls.call_list[1:]}) == 1
 
 
 SYSTEM_LOG = "/system/audit-log"

@@ -10,6 +10,7 @@ from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.kernel.audit_log import ledger, redaction
 from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.work import queues
+from tests.harness.application_events import commit_application_event
 from tests.harness.exports import append_entries, verify_export_file
 from tests.harness.external_servers import reject_deliveries
 from tests.harness.index_lag import LAGS, lag_indexes
@@ -90,6 +91,14 @@ def list_exported_sequences(log, monkeypatch, name):
     query = EntryFilters.model_validate(build_filter(log, name))
     pages = inline_export.iter_matching_pages_newest_first(log.id, query)
     return [entry.sequence for page in pages for entry in page]
+
+
+def test_an_export_by_target_contains_recent_entries_of_both_kinds_of_events(lagging_log):
+    for _ in range(2):
+        commit_application_event(lagging_log.id, targets=[{"type": "plan", "id": lagging_log.id, "name": None}])
+        lagging_log.append(1)
+    lines = lagging_log.get("/export", targetId=lagging_log.id).text.splitlines()
+    assert [json.loads(line)["sequence"] for line in lines] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("name", ["type", "actorId", "targetId"])

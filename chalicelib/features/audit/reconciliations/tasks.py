@@ -14,7 +14,7 @@ from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
 MAX_READS_PER_SECOND: Final = 100
-"""Items that a reconciliation reads per second, on average."""
+"""Items that a reconciliation reads per second, on average. Ten entries of application events count as one."""
 
 _MAX_READS_PER_SLICE: Final = 3_000
 CONFIRMATION_DELAY_SECONDS: Final = 60

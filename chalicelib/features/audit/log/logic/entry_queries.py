@@ -11,7 +11,13 @@ from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, 
 from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.authenticity import is_authentic_pending_item
-from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json, entry_key
+from chalicelib.kernel.audit_log.entries import (
+    APPLICATION_ORIGIN,
+    EntryItem,
+    body_key,
+    canonical_json,
+    entry_key,
+)
 from chalicelib.kernel.audit_log.ledger import sequence_index_or_batch_key
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.storage import table
@@ -46,23 +52,21 @@ def list_entries_newest_first(
 ) -> tuple[list[EntryItem], Item | None]:
     """Return the newest entries of one or several logs that match, and the position to continue from.
 
-    Runs one Query for each log, in parallel, on the most selective index. With `bypass_index`, it reads the table
-    itself, because an index lags. A page that needs further filtering reads at least 100 items. Entries that were
-    altered so much that they can't be shown are omitted. Verification reports them.
+    Runs one Query for each log, in parallel, on the most selective index; two for a target, whose built-in and
+    application events have a partition each. With `bypass_index`, it reads the table itself, because an index lags. A
+    page that needs further filtering reads at least 100 items. Entries that were altered so much that they can't be
+    shown are omitted. Verification reports them.
     """
-    index = None if bypass_index else _narrowest_index(filters)
+    uses_index = has_index_for(filters) and not bypass_index
     filter_count = _non_time_filter_count(filters)
-    is_fully_indexed = filter_count == 0 or (index is not None and filter_count == 1)
-    key_values = {
-        "type": filters.type,
-        "actor": filters.actor_id,
-        "target": filters.target_id,
-        "origin": filters.origin,
-    }
+    is_fully_indexed = filter_count == 0 or (uses_index and filter_count == 1)
     result = table.query_matching(
         [
-            index.partition(log_id=log_id, **key_values) if index else EntryItem.pk.format(log_id=log_id)
+            partition
             for log_id in log_ids
+            for partition in (
+                _index_partitions(log_id, filters) if uses_index else [EntryItem.pk.format(log_id=log_id)]
+            )
         ],
         lambda item: _is_visible_match(log_ids, filters, item),
         limit=limit,
@@ -102,6 +106,23 @@ def _is_in_tree_or_pending(log_id: str, item: Item) -> bool:
     return "sequence" in item or is_authentic_pending_entry(log_id, item)
 
 
+def _index_partitions(log_id: str, filters: EntryFilters) -> list[Partition]:
+    """Return the partitions of the narrowest index that together contain each matching entry of a log once."""
+    index = _narrowest_index(filters)
+    indexes = [index] if index else []
+    if index is EntryItem.by_target and filters.origin:
+        indexes = [EntryItem.by_origin_and_target]
+    elif index is EntryItem.by_target and organization_id_from_log(log_id):  # System logs have no application events.
+        indexes += [EntryItem.by_origin_and_target]
+    key_values = {
+        "type": filters.type,
+        "actor": filters.actor_id,
+        "target": filters.target_id,
+        "origin": APPLICATION_ORIGIN,
+    }
+    return [each.partition(log_id=log_id, **key_values) for each in indexes]
+
+
 def _narrowest_index(filters: EntryFilters) -> Facet | Collection | None:
     if filters.target_id is not None:
         return EntryItem.by_target
@@ -113,7 +134,9 @@ def _narrowest_index(filters: EntryFilters) -> Facet | Collection | None:
 
 
 def _non_time_filter_count(filters: EntryFilters) -> int:
-    return sum(value is not None for value in (filters.type, filters.actor_id, filters.target_id, filters.origin))
+    """Return the number of filters, without that by origin if the index by target serves it."""
+    origin = filters.origin if filters.target_id is None else None
+    return sum(value is not None for value in (filters.type, filters.actor_id, filters.target_id, origin))
 
 
 def load_entries_as_json_bytes(entries: Iterable[EntryItem]) -> list[bytes]:

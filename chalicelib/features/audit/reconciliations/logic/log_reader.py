@@ -1,11 +1,13 @@
 """Lookups of entries for a reconciliation, which count their reads.
 
 An entry is found by the time in its id: it equals the time of the change, or follows it by the difference of clocks.
+Entries of application events can be much more numerous than those of built-in events, and explain no record. Lookups in
+indexes do not read them, because built-in entries have index partitions of their own.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any, Final
 
 from pydantic_core import from_json
@@ -19,7 +21,6 @@ from chalicelib.features.audit.log.logic.entry_verification import (
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.application_events import is_application_entry_item, is_application_event
 from chalicelib.kernel.audit_log.entries import EntryItem, entry_key
-from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import id_range_query_arguments
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Facet, Item, ItemKey, Partition
@@ -36,10 +37,22 @@ UNREADABLE_ERRORS: Final = (LookupError, TypeError, ValueError, AttributeError, 
 """Errors of code that reads an altered item, whose attributes can have any type."""
 
 _MAX_NEWEST_ENTRIES: Final = 10
-_MAX_INDEX_PAGES: Final = 100
-"""Pages of an index that one lookup reads, so that no number of application events about an id delays it further."""
-
 _PAGE_SIZE: Final = 100
+
+_APPLICATION_ENTRIES_PER_READ: Final = 10
+"""Entries of application events that count as one read. They are small, and nothing else is read for them."""
+
+
+@dataclass(frozen=True)
+class EntryRange:
+    """Entries of a time range. `has_erased`: whether the service erased one of those that were read from the table.
+
+    `is_complete`: whether the table was read to the end of the range.
+    """
+
+    entries: list[EntryContent]
+    has_erased: bool
+    is_complete: bool
 
 
 class LogReader:
@@ -63,25 +76,29 @@ class LogReader:
         self.read_count += 1 + len(keys)
         return keys
 
-    def list_entries_at(self, timestamp: str, *, seconds_later: float = 0) -> list[EntryContent]:
-        """Return the entries of a time, or from then until some seconds later, read from the table, oldest first."""
-        until = after(timestamp, seconds=seconds_later)
-        return [entry for page in self.iter_pages_between(timestamp, until) for entry in page]
+    def read_range(
+        self, since: str, until: str, *, about: str, event_types: Iterable[str], is_exhaustive: bool = False
+    ) -> EntryRange:
+        """Return the entries of a time range, read from the table, oldest first.
 
-    def has_erased_entry_at(self, timestamp: str, *, seconds_later: float = 0) -> bool:
-        """Return whether the service erased an entry of a time, or of the seconds after it, read from the table."""
+        If there are more than fit into a page, the entries that follow are those that the indexes show about a record
+        id or of some types. If `is_exhaustive`, the table is read to the end of the range instead.
+        """
+        bounds = id_range_query_arguments(since, until)
         partition = EntryItem.pk.format(log_id=self.log_id)
-        bounds: dict[str, Any] = {**id_range_query_arguments(timestamp, after(timestamp, seconds=seconds_later))}
-        items = [item for page in table.iter_item_pages(partition, **bounds) for item in page]
-        self.read_count += 1 + len(items)
-        return any(self._is_erased(item) for item in items if "erased" in item and not is_application_entry_item(item))
-
-    def iter_pages_between(self, since: str, until: str) -> Iterator[list[EntryContent]]:
-        """Yield the entries of a time range page by page, read from the table."""
-        partition = EntryItem.pk.format(log_id=self.log_id)
-        options: dict[str, Any] = {**id_range_query_arguments(since, until), "limit": _PAGE_SIZE}
-        for items in table.iter_item_pages(partition, **options):
-            yield [*self._authentic_contents(items)]
+        entries, has_erased, position = list[EntryContent](), False, None
+        while True:
+            page = table.query(partition, after=position, limit=None if is_exhaustive else _PAGE_SIZE, **bounds)
+            entries += self._authentic_contents(page.items)
+            has_erased = has_erased or any(map(self._is_erased, page.items))
+            position = page.last_evaluated_key
+            if position is None or not is_exhaustive:
+                break
+        if position:
+            entries += self._query_index(EntryItem.by_target, target=about, limit=_PAGE_SIZE, **bounds)
+            for event_type in event_types:
+                entries += self._query_index(EntryItem.by_type, type=event_type, limit=_PAGE_SIZE, **bounds)
+        return EntryRange(entries, has_erased, position is None)
 
     def list_newest_about(self, record_id: str) -> list[EntryContent]:
         """Return the newest entries about an id, newest first, as the index shows them."""
@@ -139,18 +156,12 @@ class LogReader:
     ) -> list[EntryContent]:
         bounds = {name: values.pop(name) for name in ("since", "until") if name in values}
         partition = facet.partition(log_id=self.log_id, **values)
-        pages = table.iter_item_pages(partition, newest_first=newest_first, limit=limit, **bounds)
-        entries = list[EntryContent]()
-        # Application events can have the same target, so a page may contain few built-in events or none.
-        for page in islice(pages, _MAX_INDEX_PAGES):
-            entries += self._authentic_contents(page)
-            if len(entries) >= limit or not any(map(is_application_entry_item, page)):
-                break
-        return entries[:limit]
+        page = table.query(partition, newest_first=newest_first, limit=limit, **bounds)
+        return [*self._authentic_contents(page.items)]
 
     def _authentic_contents(self, items: Sequence[Item]) -> Iterator[EntryContent]:
-        self.read_count += 1 + len(items)
         built_in = [item for item in items if not is_application_entry_item(item)]
+        self.read_count += 1 + len(built_in) + (len(items) - len(built_in)) // _APPLICATION_ENTRIES_PER_READ
         for entry in logs.load_stored_entries(self.log_id, built_in):
             if isinstance(entry.body, bytes) and "erased" not in entry.item and self._is_authentic(entry):
                 content = from_json(entry.body)
@@ -158,6 +169,9 @@ class LogReader:
                     yield content
 
     def _is_erased(self, item: Item) -> bool:
+        """Return whether an item is the entry of a built-in event that the service erased."""
+        if "erased" not in item or is_application_entry_item(item):
+            return False
         sequence = item.get("sequence")
         try:
             is_complete = isinstance(sequence, int) and has_entry_display_attributes(item)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
@@ -20,6 +20,7 @@ from chalicelib.features.audit.reconciliations.logic.comparison import (
 from chalicelib.features.audit.reconciliations.logic.log_reader import (
     CLOCK_DIFFERENCE_SECONDS,
     UNREADABLE_ERRORS,
+    EntryRange,
     LogReader,
 )
 from chalicelib.features.audit.reconciliations.models import FindingKind
@@ -49,7 +50,8 @@ class RecordCheck:
     """The check of one stored record.
 
     `is_final`: whether it is the confirmation, which also considers that clocks differ. `is_explained_by_log`: whether
-    a search of the log has found an entry that announced the change.
+    a search of the log has found an entry that announced the change. `is_exhaustive`: whether to read all entries of a
+    time from the table, and not only a page of them and what indexes show.
     """
 
     reader: LogReader
@@ -57,6 +59,8 @@ class RecordCheck:
     item: Item
     is_final: bool = False
     is_explained_by_log: bool = False
+    is_exhaustive: bool = False
+    _ranges: dict[tuple[str, float], EntryRange] = field(default_factory=dict, init=False, compare=False)
 
     def find_suspect_or_none(self) -> Suspect | None:
         """Return what is wrong with the record, or None."""
@@ -68,7 +72,10 @@ class RecordCheck:
         if not rules.has_entries:
             kind: FindingKind = "differing" if "record_mac" in self.item else "unlogged"
             return None if is_authentic else self._suspect(kind, hidden_fields)
-        return self._find_suspect_in_log(hidden_fields, is_authentic=is_authentic)
+        suspect = self._find_suspect_in_log(hidden_fields, is_authentic=is_authentic)
+        if suspect is None or all(each.is_complete for each in self._ranges.values()):
+            return suspect
+        return replace(self, is_exhaustive=True).find_suspect_or_none()  # An index lags, so it only clears the record.
 
     @property
     def _has_current_mac(self) -> bool:
@@ -79,7 +86,7 @@ class RecordCheck:
         return bool(may_lag) or mac_version(self.item["record_mac"]) == self.record.version
 
     def _find_suspect_in_log(self, hidden_fields: list[str], *, is_authentic: bool) -> Suspect | None:
-        entries = self.reader.list_entries_at(self.record.updated_at, seconds_later=self._seconds_later)
+        entries = self._read_entries_at(self.record.updated_at, self._seconds_later).entries
         own = [entry for entry in entries if self._is_about_record(entry)]
         current = next((e for e in reversed(own) if e["data"].get("version") == self.record.version), None)
         if current:
@@ -102,11 +109,23 @@ class RecordCheck:
     def _is_about_record(self, entry: EntryContent) -> bool:
         return (entry["target"]["type"], entry["target"]["id"]) == (self.record.kind, self.record.id)
 
+    def _read_entries_at(self, timestamp: str, seconds_later: float) -> EntryRange:
+        """Return the entries of a time, or from then until some seconds later. They are read once."""
+        if (timestamp, seconds_later) not in self._ranges:
+            self._ranges[timestamp, seconds_later] = self.reader.read_range(
+                timestamp,
+                after(timestamp, seconds=seconds_later),
+                about=self.record.id,
+                event_types=self.record.log_rules.changed_by,
+                is_exhaustive=self.is_exhaustive,
+            )
+        return self._ranges[timestamp, seconds_later]
+
     def _list_entries_of_origin(self, *, seconds_later: float = 0) -> list[EntryContent]:
         """Return entries that prove that the service created the record: about it, or that may have created it."""
         return self.reader.list_newest_about_record(self.record) or [
             entry
-            for entry in self.reader.list_entries_at(self.record.created_at, seconds_later=seconds_later)
+            for entry in self._read_entries_at(self.record.created_at, seconds_later).entries
             if self._is_about_record(entry) or self._may_create_record(entry)
         ]
 
@@ -118,7 +137,7 @@ class RecordCheck:
         return (
             bool(rules.unlogged_changes)
             or any(map(self._explains_record, entries_of_change))
-            or self.reader.has_erased_entry_at(record.updated_at, seconds_later=self._seconds_later)
+            or self._read_entries_at(record.updated_at, self._seconds_later).has_erased
             or self.is_explained_by_log
             or any(
                 map(self.is_explained_by, self.reader.list_of_types_until(self._earlier_events, self._changed_until))
@@ -127,10 +146,8 @@ class RecordCheck:
 
     @property
     def _has_origin(self) -> bool:
-        seconds_later = self._seconds_later
-        return bool(self._list_entries_of_origin(seconds_later=seconds_later)) or self.reader.has_erased_entry_at(
-            self.record.created_at, seconds_later=seconds_later
-        )
+        entries, seconds_later = self._list_entries_of_origin(seconds_later=self._seconds_later), self._seconds_later
+        return bool(entries) or self._read_entries_at(self.record.created_at, seconds_later).has_erased
 
     @property
     def _seconds_later(self) -> float:
