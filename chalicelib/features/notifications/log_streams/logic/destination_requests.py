@@ -24,7 +24,8 @@ from chalicelib.features.notifications.log_streams.logic.destination_formats imp
 )
 from chalicelib.features.notifications.log_streams.logic.entry_batches import EntryBatch
 from chalicelib.features.notifications.logic import signing_secrets
-from chalicelib.kernel.core.clock import now, timestamp_ms
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.crypto.symmetric import DecryptionError
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.customer_buckets import UPLOAD_SECONDS, BucketAccess, put_object
@@ -37,8 +38,8 @@ _JSON: Final = "application/json"
 _NDJSON: Final = "application/x-ndjson"
 _NOT_SPLUNK: Final = "The response is not that of Splunk's HTTP Event Collector."
 _UNREADABLE_CREDENTIAL: Final = (
-    "The stored credential of the stream cannot be decrypted. Set or rotate it, or ask the operator of the service to "
-    "restore the key with which it was encrypted (`DATA_KEY`)."
+    "The stored credential of the stream cannot be decrypted. Set it again, or rotate it with `graceHours` 0. Or ask "
+    "the operator of the service to restore the key with which it was encrypted (`DATA_KEY`)."
 )
 
 
@@ -63,7 +64,7 @@ def _post_to_https(stream: LogStream, batch: EntryBatch, seconds: float | None) 
 
 def _message_id(stream: LogStream, batch: EntryBatch) -> str:
     if batch.is_test:  # Each test is another message.
-        return f"{stream.id}_test_{timestamp_ms(now())}"
+        return new_id(now())
     return f"{stream.id}_{batch.first_sequence}_{batch.last_sequence}_{stream.version}"
 
 
