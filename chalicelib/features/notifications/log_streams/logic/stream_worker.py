@@ -149,8 +149,10 @@ def _store_plan(state: StreamState, stream: LogStream, batch: EntryBatch) -> Str
 
     Raises ConcurrentModification.
     """
-    plan = {"planned_until": batch.last_sequence, "planned_version": stream.version}
-    return replace(state, progress=store_progress(state.progress, due_at=_lease_end(), **plan))
+    progress = store_progress(
+        state.progress, due_at=_lease_end(), planned_until=batch.last_sequence, planned_version=stream.version
+    )
+    return replace(state, progress=progress)
 
 
 def _store_success(message: dict[str, Any], sent: StreamState, batch: EntryBatch) -> StreamState | None:
