@@ -70,7 +70,7 @@ def load_next_batch(stream: LogStream, position: int, until_sequence: int) -> En
         if _sends(stream, entry.type):
             body = stored.body if isinstance(stored.body, bytes) else None
             value = format_entry(logs.entry_to_json_bytes(entry, body), entry.created_at)
-            size_bytes += len(value) + 1
+            size_bytes += len(value) + 1  # A separator follows each entry. An array begins with one more byte.
             if formatted and size_bytes > MAX_BATCH_BYTES:
                 break
             formatted.append(value)
