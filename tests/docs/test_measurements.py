@@ -323,14 +323,15 @@ def test_a_lost_application_event_and_a_partial_batch_are_reported(log, count):
     ("batches", "count"),
     [
         ([[1], [2, 3], [4]], 0),
-        ([[1, 2], [1, 2, 3], [1, 2, 3], [4]], 0),
+        ([[1, 2, 3], [1, 2, 3], [4]], 0),
+        ([[1, 2], [1, 2, 3], [4]], 1),
         ([[1, 2], [3]], 1),
         ([], 4),
         ([[1, 2], [4]], 2),
         ([[1, 2, 4], [3]], 2),
         ([[1], [2], [1], [3, 4]], 1),
     ],
-    ids=["all", "repeated batches", "missing entry", "nothing", "gap", "gap in a batch", "earlier batch"],
+    ids=["all", "repeated batch", "longer batch", "missing entry", "nothing", "gap", "gap in a batch", "earlier batch"],
 )
 def test_what_a_log_stream_sent_wrongly_is_reported(batches, count):
     log = [entry(4, 4), entry(1, 1), entry(2, 2), application_entry(3)]

@@ -79,6 +79,11 @@ def received_sequences(receiver: Receiver) -> list[int]:
     return [entry["sequence"] for entry in received_entries(receiver)]
 
 
+def decode_message_contents(receiver: Receiver) -> list[tuple[str, list[Json]]]:
+    """Return the id of each message of a stream that an HTTPS endpoint has received, with its entries."""
+    return [(request.headers["webhook-id"], decode_https_batch(request)) for request in receiver.requests]
+
+
 def listed_entries(api: ApiClient, organization: CreatedOrganization) -> list[Json]:
     """Return the entries of the log, the oldest first."""
     return api.get_items(f"{organization.path}/audit-log", caller=organization.owner)[::-1]

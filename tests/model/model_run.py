@@ -43,17 +43,21 @@ class FakeEndpoints:
     """Fake servers that receive webhooks and log streams.
 
     They store the accepted messages, and the accepted batches of log streams, by URL and in order of their arrival.
+    `attempted_batches` contains all batches of log streams, by the ids of their messages.
     """
 
     state: str = "well"
     accepted_messages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     accepted_batches: dict[str, list[list[Json]]] = field(default_factory=dict)
+    attempted_batches: dict[str, list[list[Json]]] = field(default_factory=dict)
 
     def post(self, url: str, body: bytes, headers: Any, _seconds: float | None = None) -> WebhookResponse:
         """Respond to a message, and store it if it is accepted."""
-        if self.state == "well" and url.startswith(STREAMS_URL):
+        if url.startswith(STREAMS_URL):
             entries = json.loads(body) if body.startswith(b"[") else [json.loads(line) for line in body.splitlines()]
-            self.accepted_batches.setdefault(url, []).append(entries)
+            self.attempted_batches.setdefault(headers["webhook-id"], []).append(entries)
+            if self.state == "well":
+                self.accepted_batches.setdefault(url, []).append(entries)
         elif self.state == "well":
             self.accepted_messages.setdefault(url, []).append(
                 json.loads(body) | {"webhook-id": headers.get("webhook-id")}

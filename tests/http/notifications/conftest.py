@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.features.notifications.channels.logic import message_delivery
 from chalicelib.features.notifications.log_streams.logic import entry_batches, stream_worker
+from chalicelib.features.notifications.logic import stream_wakeups
 from chalicelib.kernel.outbound import customer_buckets, webhook_client
 from tests.harness.api import ApiClient
 from tests.harness.channels import ChannelClient, create_channel
@@ -138,6 +139,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> int:
     assert entry_batches.MAX_BATCH_ENTRIES == 1_000
     for module in (entry_batches, stream_worker):
         monkeypatch.setattr(module, "MAX_BATCH_ENTRIES", 10)
+    monkeypatch.setattr(stream_wakeups, "_NOTIFY_ENTRIES", 2)
     return 10
 
 

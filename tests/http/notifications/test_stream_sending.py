@@ -1,12 +1,15 @@
 """Test what log streams send: order, batches, failures, restarts and concurrent workers."""
 
+from base64 import b64encode
 from unittest.mock import patch
 
 import pytest
 
 from chalicelib.entrypoints import workers as entrypoint
-from chalicelib.features.notifications.log_streams.logic import entry_batches, stream_worker
+from chalicelib.features.notifications.log_streams.logic import stream_worker
+from chalicelib.kernel.audit_log.entries import entry_key
 from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.work import queues
 from tests.harness import memory_aws
@@ -14,6 +17,7 @@ from tests.harness.audit_logs import add_entries
 from tests.harness.log_streams import (
     create_log_stream,
     decode_https_batch,
+    decode_message_contents,
     listed_entries,
     received_entries,
     received_sequences,
@@ -71,14 +75,33 @@ class TestOrder:
         assert lengths[:2] == [small_batches, small_batches]
         assert received_sequences(receiver) == [*range(1, sum(lengths) + 1)]
 
-    def test_batches_have_at_most_one_megabyte(self, api, organization, stream, receiver, send, monkeypatch):
-        monkeypatch.setattr(entry_batches, "MAX_BATCH_BYTES", 3_000)
-        for number in range(12):
-            rename_organization(api, organization, f"Looms {number}")
+    @pytest.mark.usefixtures("small_batches")
+    def test_a_full_batch_is_sent_at_once(self, api, organization, stream, receiver, send, workers, clock):
+        """One entry each second. The scale is that of 100 each second and batches of 1,000 entries."""
         send()
-        assert len(receiver.requests) > 3
-        assert all(len(request.body) <= 3_000 for request in receiver.requests)
-        assert received_sequences(receiver) == [*range(1, len(listed_entries(api, organization)) + 1)]
+        receiver.requests.clear()
+        lags = []
+        for _ in range(45):
+            add_entries(api, workers, organization)
+            clock.shift(seconds=1)
+            lags.append(stream.read()["lagEntries"])
+        assert max(lags) <= 12
+        assert all(len(batch) >= 9 for batch in map(decode_https_batch, receiver.requests))
+        send()
+        assert received_sequences(receiver)[-1] == len(listed_entries(api, organization))
+
+    @pytest.mark.usefixtures("small_batches")
+    def test_all_that_waits_is_sent_in_one_run(self, api, organization, stream, receiver, send, workers, clock):
+        send()
+        receiver.requests.clear()
+        for _ in range(35):
+            rename_organization(api, organization, f"Looms {clock}")
+        workers.deliver()
+        memory_aws.discard_queued_messages()
+        clock.shift(seconds=31)
+        workers.run_sweep()
+        workers.deliver()
+        assert stream.read()["lagEntries"] == 0
 
     def test_other_events_are_skipped(self, api, organization, new_stream, receiver, send):
         stream = new_stream({"type": "https", "url": receiver.url}, events=["organization.updated"])
@@ -137,11 +160,12 @@ class TestFailures:
             "message": "It answered 503 instead of 2xx.",
         }
         receiver.default_reply = Reply()
+        failed, attempts = receiver.requests[0], len(receiver.requests)
         clock.shift(hours=1)
         workers.run_until_idle()
-        accepted = receiver.requests[-1]
-        assert accepted.body == receiver.requests[0].body
-        assert accepted.headers["webhook-id"] == receiver.requests[0].headers["webhook-id"]
+        repeated, following = receiver.requests[attempts:]
+        assert (repeated.body, repeated.headers["webhook-id"]) == (failed.body, failed.headers["webhook-id"])
+        assert decode_https_batch(following)[0]["sequence"] == decode_https_batch(repeated)[-1]["sequence"] + 1
         send()
         assert (stream.read()["status"], stream.read()["lagEntries"]) == ("active", 0)
         assert stream.read()["lastError"]["statusCode"] == 503
@@ -183,12 +207,73 @@ class TestFailures:
         error = stream.read()["lastError"]
         assert (error["statusCode"], error["message"]) == (None, "The server did not respond within 0.2 s.")
 
-    def test_batches_that_are_too_large_are_split(self, api, organization, stream, receiver, send):
-        receiver.default_reply = lambda request: Reply(status=413 if len(request.body) > 2_500 else 200)
-        for number in range(10):
+    @pytest.mark.usefixtures("small_batches")
+    @pytest.mark.parametrize("max_bytes", [1_200, 2_500])
+    def test_batches_that_are_too_large_are_split_and_grow_slowly(
+        self, api, organization, stream, receiver, send, max_bytes
+    ):
+        receiver.default_reply = lambda request: Reply(status=413 if len(request.body) > max_bytes else 200)
+        for number in range(30):
             rename_organization(api, organization, f"Looms {number}")
         send()
-        receiver.requests[:] = [request for request in receiver.requests if len(request.body) <= 2_500]
+        assert stream.read()["status"] == "active"
+        accepted = [request for request in receiver.requests if len(request.body) <= max_bytes]
+        assert len(receiver.requests) - len(accepted) <= 3 + len(accepted) / 10
+        receiver.requests[:] = accepted
+        assert received_sequences(receiver) == [*range(1, len(listed_entries(api, organization)) + 1)]
+
+    @pytest.mark.usefixtures("small_batches")
+    def test_batches_reach_their_full_size_again(self, stream, receiver, workers, clock, rename, monkeypatch):
+        monkeypatch.setattr(stream_worker, "_BATCHES_BEFORE_GROWTH", 2)
+        receiver.default_reply = Reply(status=413)
+        workers.deliver()
+        assert stream.progress.max_entries == 1
+        receiver.default_reply = Reply()
+        receiver.requests.clear()
+        rename(*(f"Looms {number}" for number in range(36)))
+        clock.shift(seconds=60)
+        workers.run_until_idle()
+        lengths = [len(decode_https_batch(request)) for request in receiver.requests]
+        assert lengths[:9] == [1, 1, 2, 2, 4, 4, 8, 8, 10]
+
+    def test_an_unreadable_credential_is_shown_until_it_is_restored(self, stream, receiver, workers, clock, configure):
+        former_key = settings().data_key
+        configure(data_key=b64encode(b"n" * 32).decode())
+        workers.deliver()
+        test_error = stream.send_test()["error"]
+        assert receiver.requests == []
+        configure(data_key=former_key)
+        state = stream.read()
+        assert (state["status"], state["position"], state["lastError"]["statusCode"]) == ("failing", 0, None)
+        assert state["lastError"]["message"] == test_error
+        assert "cannot be decrypted. Set it again" in test_error
+        clock.shift(seconds=7)
+        workers.run_until_idle()
+        assert (stream.read()["status"], received_sequences(receiver)[0]) == ("active", 1)
+
+    @pytest.mark.parametrize("damage", [dict.clear, lambda item: item.pop("body"), lambda item: item.pop("actor")])
+    def test_an_unreadable_entry_is_shown_until_it_is_restored(
+        self, api, organization, stream, receiver, workers, clock, damage
+    ):
+        stream.update(enabled=False)
+        workers.deliver()
+        unreadable = listed_entries(api, organization)[2]
+        item = memory_aws.get_item(*entry_key(organization.id, unreadable["id"]))
+        assert item is not None
+        damaged = {**item}
+        damage(damaged)
+        memory_aws.delete_item(item)
+        if damaged:
+            memory_aws.put_item(damaged)
+        stream.update(enabled=True)
+        workers.deliver()
+        state = stream.read()
+        assert (state["status"], state["position"], received_sequences(receiver)) == ("failing", 2, [1, 2])
+        assert state["lastError"]["message"].startswith("The entry with sequence 3 is missing from the log, or")
+        memory_aws.put_item(item)
+        clock.shift(seconds=7)
+        workers.run_until_idle()
+        assert stream.read()["status"] == "active"
         assert received_sequences(receiver) == [*range(1, len(listed_entries(api, organization)) + 1)]
 
     def test_a_successful_test_ends_the_pause(self, stream, receiver, workers):
@@ -199,8 +284,7 @@ class TestFailures:
         receiver.requests.clear()
         assert stream.send_test()["delivered"]
         workers.deliver()
-        assert stream.read()["status"] == "active"
-        assert len(receiver.requests) == 2
+        assert (stream.read()["status"], stream.read()["lagEntries"]) == ("active", 0)
 
     def test_private_addresses_are_refused(self, api, organization, receiver, configure, workers):
         configure(webhook_allow_private="1")
@@ -209,6 +293,47 @@ class TestFailures:
         workers.deliver()
         assert receiver.requests == []
         assert stream.read()["lastError"]["message"] == "The host has no public address."
+
+
+class TestRepetitions:
+    @pytest.mark.parametrize(
+        "change", [{"events": ["organization.updated"]}, {"startAt": 1}, {"destination": {"format": "json"}}]
+    )
+    def test_a_changed_stream_sends_another_message(self, api, organization, stream, receiver, send, change):
+        rename_organization(api, organization, "Looms")
+        receiver.default_reply = Reply(status=503)
+        send(1)
+        failed_ids = {message_id for message_id, _ in decode_message_contents(receiver)}
+        receiver.default_reply = Reply()
+        receiver.requests.clear()
+        stream.update(**change)
+        send()
+        assert len(failed_ids) == 1
+        assert receiver.requests
+        assert not failed_ids & {message_id for message_id, _ in decode_message_contents(receiver)}
+        assert stream.read()["lagEntries"] == 0
+
+    def test_an_entry_that_was_erased_meanwhile_is_repeated_as_erased(
+        self, api, organization, stream, receiver, send, workers, mary
+    ):
+        api.patch(organization.path, caller=organization.owner, json={"supportEmail": mary.email}).expect(200)
+        receiver.default_reply = Reply(status=503)
+        send(1)
+        api.post(f"{organization.path}/erasures", caller=organization.owner, json={"email": mary.email}).expect(202)
+        workers.run_until_idle()
+        receiver.default_reply = Reply()
+        send()
+        (first_id, sent), *others = decode_message_contents(receiver)
+        repeated = [entries for message_id, entries in others if message_id == first_id][-1]
+        assert [entry["sequence"] for entry in repeated] == [entry["sequence"] for entry in sent]
+        assert mary.email in str(sent)
+        assert mary.email not in str(repeated)
+        assert stream.read()["lagEntries"] == 0
+
+    def test_each_test_is_another_message(self, stream, receiver):
+        assert stream.send_test()["delivered"]
+        assert stream.send_test()["delivered"]
+        assert len({message_id for message_id, _ in decode_message_contents(receiver)}) == 2
 
 
 class TestChanges:

@@ -77,12 +77,13 @@ class StreamProgress(Entity):
     """How far a log stream is, and how its destination responds. It has the id of the stream.
 
     - `position`: the sequence of the last entry that is sent, or not to be sent.
-    - `planned_until`: the last sequence that the current batch may contain. It is stored before the batch is sent, so a
-      repeated batch ends with the same entry.
+    - `planned_until`: the last sequence of the current batch, for the version of the stream in `planned_version`. It is
+      stored before the batch is sent, so a repeated batch ends with the same entry.
     - `due_at`: when a worker has to continue. A working one moves it, so that no other starts meanwhile.
     - `fanned_out_sequence`: the last entry of which the fan-out has informed the stream. The fan-out stores it, and
       `due_at` if there is none.
     - `max_entries`: the current size of batches, lower after the destination rejected a batch as too large.
+    - `accepted_batches`: the batches of this size that were accepted in a row.
     """
 
     kind = "organization.log_stream.progress"
@@ -94,9 +95,11 @@ class StreamProgress(Entity):
     organization_id: str
     position: int
     planned_until: int | None = None
+    planned_version: int | None = None
     due_at: str | None = None
     fanned_out_sequence: int = 0
     max_entries: int | None = None
+    accepted_batches: int = 0
     failed_attempts: int = 0
     failing_since: str | None = None
     misconfigured_since: str | None = None

@@ -91,9 +91,9 @@ class Recipients:
             return self
         return replace(self, subscriptions=self.subscriptions.with_entry(entry), streams=self.streams.with_entry(entry))
 
-    def with_notified_streams(self, timestamp: str) -> "Recipients":
-        """Return the recipients with streams whose workers are notified now, unless that is not due."""
-        return replace(self, streams=self.streams.notified(timestamp))
+    def with_notified_streams(self, sequence: int, timestamp: str) -> "Recipients":
+        """Return the recipients with streams whose workers are notified of an entry now, unless that is not due."""
+        return replace(self, streams=self.streams.notified(sequence, timestamp))
 
     def planned_delivery_and_update(
         self, subscriber_id: str, entry: Mapping[str, Any], sequence: int, timestamp: str
@@ -165,9 +165,8 @@ def _commit_steps_and_queue_messages(
     finally:
         with log_and_ignore_aws_errors("deliver"):
             _queue_due_and_delay_later_deliveries(planned, request_ids)
-        if recipients.streams.notified_at != initial_streams.notified_at:
-            with log_and_ignore_aws_errors("start"):
-                recipients.streams.queue_start()
+        with log_and_ignore_aws_errors("start"):
+            recipients.streams.queue_starts(initial_streams)
 
 
 def _commit_step(log_id: str, offset: ConsumerOffset, log_size: int, previous: Recipients, step: FanOutStep) -> None:
@@ -208,7 +207,7 @@ def _iter_transaction_sized_steps(
                 yield FanOutStep(batch, request_ids, offset, recipients)
                 batch = []
         offset = ConsumerOffset(sequence)
-    yield FanOutStep(batch, request_ids, offset, recipients.with_notified_streams(timestamp))
+    yield FanOutStep(batch, request_ids, offset, recipients.with_notified_streams(offset.sequence, timestamp))
 
 
 def _decode_entry_or_empty_if_erased(entry: StoredEntry) -> dict[str, Any]:

@@ -1,9 +1,12 @@
 """The requests that send batches to destinations, in the formats that their providers document.
 
 - HTTPS: a JSON array or lines of JSON, signed as Standard Webhooks define it.
-- Splunk: events of the HTTP Event Collector (Splunk, "Format events for HTTP Event Collector").
-- Datadog: the logs API, version 2 (Datadog API Reference, "Send logs").
+- Splunk: events of the HTTP Event Collector.
+- Datadog: an array for the logs API, version 2.
 - S3: objects with lines of JSON, compressed by gzip.
+
+An HTTPS request has an id, and an object has a name. Both consist of the sequences of the batch and the version of the
+stream. So a repeated batch has the same one, and a batch that a changed stream sends has another one.
 """
 
 import gzip
@@ -14,9 +17,16 @@ from typing import Any, Final
 from pydantic_core import from_json, to_json
 
 from chalicelib.features.notifications.log_streams.entities import LogStream
-from chalicelib.features.notifications.log_streams.logic.entry_batches import BatchEntry, EntryBatch
+from chalicelib.features.notifications.log_streams.logic.destination_formats import (
+    entry_formatter,
+    json_array,
+    json_lines,
+)
+from chalicelib.features.notifications.log_streams.logic.entry_batches import EntryBatch
 from chalicelib.features.notifications.logic import signing_secrets
-from chalicelib.kernel.core.clock import after, now, timestamp_ms
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.crypto.symmetric import DecryptionError
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.customer_buckets import UPLOAD_SECONDS, BucketAccess, put_object
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
@@ -26,49 +36,48 @@ TEST_EVENT_TYPE: Final = "log_stream.test"
 
 _JSON: Final = "application/json"
 _NDJSON: Final = "application/x-ndjson"
-_SOURCE: Final = "atrium"
-_DATADOG_MAX_AGE_HOURS: Final = 17
-"""Datadog accepts timestamps that are up to 18 hours in the past. Older entries get the time of their arrival."""
-
 _NOT_SPLUNK: Final = "The response is not that of Splunk's HTTP Event Collector."
+_UNREADABLE_CREDENTIAL: Final = (
+    "The stored credential of the stream cannot be decrypted. Set it again, or rotate it with `graceHours` 0. Or ask "
+    "the operator of the service to restore the key with which it was encrypted (`DATA_KEY`)."
+)
 
 
 def send_batch(stream: LogStream, batch: EntryBatch, seconds: float | None = None) -> WebhookResponse:
     """Send a batch to the destination of a stream and return the result, as `webhook_client.post_webhook` does.
 
-    Raises DecryptionError if a stored secret was altered.
+    A stored credential that cannot be decrypted is a failure too. The result says what to do.
     """
-    return _SENDERS[stream.destination["type"]](stream, batch, seconds)
+    try:
+        return _SENDERS[stream.destination["type"]](stream, batch, seconds)
+    except DecryptionError:
+        return WebhookResponse(None, _UNREADABLE_CREDENTIAL, "", 0)
 
 
 def _post_to_https(stream: LogStream, batch: EntryBatch, seconds: float | None) -> WebhookResponse:
     is_array = stream.destination["format"] == "json"
-    body = _json_array(batch) if is_array else _json_lines(batch)
-    # The same batch has the same id, so a receiver recognizes one that it has received before.
-    message_id = f"{stream.id}_{batch.first_sequence}_{batch.last_sequence}"
+    body = json_array(batch.entries) if is_array else json_lines(batch.entries)
     content_type = _JSON if is_array else _NDJSON
-    headers = signing_secrets.signed_headers(stream, message_id, body, now(), content_type)
+    headers = signing_secrets.signed_headers(stream, _message_id(stream, batch), body, now(), content_type)
     return webhook_client.post_webhook(stream.destination["url"], body, headers, seconds)
 
 
+def _message_id(stream: LogStream, batch: EntryBatch) -> str:
+    if batch.is_test:  # Each test is another message.
+        return new_id(now())
+    return f"{stream.id}_{batch.first_sequence}_{batch.last_sequence}_{stream.version}"
+
+
 def _post_to_splunk(stream: LogStream, batch: EntryBatch, seconds: float | None) -> WebhookResponse:
-    metadata = {name: stream.destination[name] for name in ("index", "sourcetype") if stream.destination.get(name)}
-    body = b"\n".join(_splunk_event(entry, metadata) for entry in batch.entries)
     headers = {
         "content-type": _JSON,
         "authorization": f"Splunk {_credential(stream)}",
         "x-splunk-request-channel": stream.id,  # Tokens with acknowledgement of indexing require it.
     }
-    response = webhook_client.post_webhook(stream.destination["url"], body, headers, seconds)
+    response = webhook_client.post_webhook(stream.destination["url"], b"\n".join(batch.entries), headers, seconds)
     if response.succeeded and not _is_splunk_success(response.body):
         return replace(response, status=None, error=_NOT_SPLUNK)
     return response
-
-
-def _splunk_event(entry: BatchEntry, metadata: Mapping[str, str]) -> bytes:
-    seconds, milliseconds = divmod(timestamp_ms(entry.occurred_at), 1000)
-    envelope = to_json({"source": _SOURCE, **metadata})
-    return b'{"time":%d.%03d,%b,"event":%b}' % (seconds, milliseconds, envelope[1:-1], entry.json)
 
 
 def _is_splunk_success(body: str) -> bool:
@@ -80,28 +89,16 @@ def _is_splunk_success(body: str) -> bool:
 
 
 def _post_to_datadog(stream: LogStream, batch: EntryBatch, seconds: float | None) -> WebhookResponse:
-    destination, oldest = stream.destination, after(now(), hours=-_DATADOG_MAX_AGE_HOURS)
-    tags = f"organization:{stream.organization_id}"
-    logs = [
-        {
-            "ddsource": _SOURCE,
-            "ddtags": tags,
-            "service": destination["service"],
-            "message": entry.json.decode(),
-            **({"timestamp": entry.occurred_at} if entry.occurred_at > oldest else {}),
-        }
-        for entry in batch.entries
-    ]
-    url = f"https://http-intake.logs.{destination['site']}/api/v2/logs"
+    url = f"https://http-intake.logs.{stream.destination['site']}/api/v2/logs"
     headers = {"content-type": _JSON, "dd-api-key": _credential(stream)}
-    return webhook_client.post_webhook(url, to_json(logs), headers, seconds)
+    return webhook_client.post_webhook(url, json_array(batch.entries), headers, seconds)
 
 
 def _put_into_bucket(stream: LogStream, batch: EntryBatch, seconds: float | None) -> WebhookResponse:
     destination = stream.destination
     access = BucketAccess(destination["bucket"], destination["region"], destination["roleArn"], str(stream.external_id))
     # Without a time, so that the same batch has the same bytes.
-    body = gzip.compress(_json_lines(batch), mtime=0)
+    body = gzip.compress(json_lines(batch.entries), mtime=0)
     headers = {"ContentType": _NDJSON, "ContentEncoding": "gzip"}
     return put_object(access, object_key(stream, batch), body, headers, seconds or UPLOAD_SECONDS)
 
@@ -111,9 +108,9 @@ def object_key(stream: LogStream, batch: EntryBatch) -> str:
 
     The id of the stream is part of the name, because another stream can have other entries of the same sequences.
     """
-    is_test = batch.last_sequence == 0
-    name = "test" if is_test else f"{batch.first_sequence:012d}-{batch.last_sequence:012d}"
-    return "/".join(filter(None, (stream.destination.get("prefix"), batch.log_id, stream.id, f"{name}.ndjson.gz")))
+    name = f"{batch.first_sequence:012d}-{batch.last_sequence:012d}-v{stream.version}"
+    file_name = f"{'test' if batch.is_test else name}.ndjson.gz"
+    return "/".join(filter(None, (stream.destination.get("prefix"), batch.log_id, stream.id, file_name)))
 
 
 _SENDERS: Final[Mapping[str, Callable[[LogStream, EntryBatch, float | None], WebhookResponse]]] = {
@@ -122,14 +119,6 @@ _SENDERS: Final[Mapping[str, Callable[[LogStream, EntryBatch, float | None], Web
     "datadog": _post_to_datadog,
     "s3": _put_into_bucket,
 }
-
-
-def _json_array(batch: EntryBatch) -> bytes:
-    return b"[" + b",".join(entry.json for entry in batch.entries) + b"]"
-
-
-def _json_lines(batch: EntryBatch) -> bytes:
-    return b"".join(entry.json + b"\n" for entry in batch.entries)
 
 
 def _credential(stream: LogStream) -> str:
@@ -151,4 +140,4 @@ def create_test_batch(stream: LogStream, actor: Mapping[str, Any], timestamp: st
         "sequence": None,
         "integrity": None,
     }
-    return EntryBatch(stream.organization_id, 0, 0, [BatchEntry(to_json(entry), TEST_EVENT_TYPE, timestamp)])
+    return EntryBatch(stream.organization_id, 0, 0, [entry_formatter(stream)(to_json(entry), timestamp)])

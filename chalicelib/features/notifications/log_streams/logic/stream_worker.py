@@ -1,15 +1,20 @@
 """The worker of a log stream: sends the waiting entries in batches, in the order of the log and at least once.
 
 The position in the progress of the stream advances after the destination has accepted a batch. So a crash repeats at
-most the last batch. A worker moves `due_at` into the future while it works. Each write requires that nobody else has
-moved it, so a second worker stops, and a request that pauses or restarts the stream takes effect at once. If a worker
-dies, the stream is due again at that time.
+most the last batch. A worker moves `due_at` into the future before it sends a batch. Each write requires that nobody
+else has moved it, so a second worker stops, and a request that pauses or restarts the stream takes effect at once. If a
+worker dies, the stream is due again at that time.
 
-The last sequence of a batch is stored before it is sent. A repeated batch thus contains the same entries, although the
-log has grown meanwhile.
+The same write stores the last sequence of the batch. A repeated batch thus contains the same entries, although the log
+has grown meanwhile. A change of the stream makes another batch of them.
+
+If a destination rejects a batch as too large, half of it is sent at once. The size doubles again after ten accepted
+batches in a row, so a destination with a small limit rejects few of them. Wireless networks find their rates in this
+way (Automatic Rate Fallback: Kamerman and Monteban, "WaveLAN-II", Bell Labs Technical Journal, 1997).
 """
 
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from math import ceil
@@ -21,6 +26,7 @@ from chalicelib.features.notifications.log_streams.logic.destination_requests im
 from chalicelib.features.notifications.log_streams.logic.entry_batches import (
     MAX_BATCH_ENTRIES,
     EntryBatch,
+    UnreadableEntry,
     load_next_batch,
 )
 from chalicelib.features.notifications.log_streams.logic.stream_state import (
@@ -49,6 +55,10 @@ LEASE_SECONDS: Final = 90
 _UNLISTED_SECONDS: Final = 60
 """Pause until a stream checks again whether the fan-out knows it. That takes a moment after its creation."""
 
+_BATCHES_BEFORE_GROWTH: Final = 10
+"""Accepted batches in a row after which batches grow again, once one was too large."""
+
+_NO_PLAN: Final[Mapping[str, Any]] = {"planned_until": None, "planned_version": None}
 _CLOCK_SKEW_SECONDS: Final = 1
 _MAX_CONFLICTS: Final = 5
 
@@ -65,38 +75,40 @@ def stream_key(progress: StreamProgress) -> ItemKey:
 
 
 def is_due(progress: StreamProgress) -> bool:
-    """Return whether a worker has to continue now."""
-    return progress.due_at is not None and progress.due_at <= after(now(), seconds=_CLOCK_SKEW_SECONDS)
+    """Return whether a worker has to continue now: at its time, or because entries for a full batch wait for others."""
+    if progress.due_at is None:
+        return False
+    return _is_due_in(progress.due_at, _CLOCK_SKEW_SECONDS) or (
+        progress.fanned_out_sequence - progress.position >= MAX_BATCH_ENTRIES
+        and progress.planned_until is None
+        and progress.failing_since is None
+        and _is_due_in(progress.due_at, MAX_BATCH_WAIT_SECONDS)  # Otherwise a worker reads the next batch.
+    )
+
+
+def _is_due_in(due_at: str, seconds: int) -> bool:
+    return due_at <= after(now(), seconds=seconds)
 
 
 def send_waiting_batches(message: dict[str, Any], deadline_ms: float) -> None:
     """Send batches until a deadline in milliseconds since 1970, at least one.
 
-    Raises ConcurrentModification if another worker or a request has taken over, and MissingEntry at a gap in the log.
+    Raises ConcurrentModification if another worker or a request has taken over.
     """
     state = _load_state_or_none(message)
     if state is None or not is_due(state.progress) or state.progress.pending_disable_reason:
         return
-    next_state: StreamState | None = _claim(state)
+    next_state = _send_next_batch_and_continue_or_none(message, state)
     while next_state is not None:
-        state = next_state
-        next_state = _send_next_batch_and_continue_or_none(message, state)
-        if next_state and now_ms() >= deadline_ms:
+        if now_ms() >= deadline_ms:
             _queue_next(store_progress(next_state.progress, due_at=now()))
             return
+        next_state = _send_next_batch_and_continue_or_none(message, next_state)
 
 
 def _load_state_or_none(message: dict[str, Any]) -> StreamState | None:
     organization_id, stream_id = (message[name].partition("#")[2] for name in ("pk", "sk"))
     return load_state_or_none(organization_id, stream_id)
-
-
-def _claim(state: StreamState) -> StreamState:
-    """Return the state of a stream that no other worker continues meanwhile. Raises ConcurrentModification."""
-    progress = state.progress
-    is_repeated = progress.planned_until is not None and progress.position < progress.planned_until <= state.log_size
-    planned = progress.planned_until if is_repeated else state.log_size
-    return replace(state, progress=store_progress(progress, due_at=_lease_end(), planned_until=planned))
 
 
 def _send_next_batch_and_continue_or_none(message: dict[str, Any], state: StreamState) -> StreamState | None:
@@ -106,47 +118,72 @@ def _send_next_batch_and_continue_or_none(message: dict[str, Any], state: Stream
     """
     stream, progress = state.stream, state.progress
     if stream is None or not state.sends or progress.position >= state.log_size:
-        nothing = EntryBatch(progress.organization_id, progress.position + 1, progress.position, [])
-        return _store_success(message, progress, nothing)
-    batch = load_next_batch(stream, progress, progress.planned_until or state.log_size)
-    response = send_batch(stream, batch) if batch.entries else None
-    if response:
-        _log_attempt(stream, batch, response)
-        if not response.succeeded:
-            return _store_failure(state, batch, response)
-    return _store_success(message, progress, batch)
+        nothing = EntryBatch(progress.organization_id, progress.position + 1, progress.position)
+        return _store_success(message, state, nothing)
+    try:
+        batch = load_next_batch(stream, progress.position, _last_sequence_to_send(stream, state))
+    except UnreadableEntry as unreadable:
+        batch = EntryBatch(stream.organization_id, progress.position + 1, progress.position + 1)
+        response = WebhookResponse(None, str(unreadable), "", 0)
+    else:
+        if not batch.entries:
+            return _store_success(message, state, batch)
+        state = _store_plan(state, stream, batch)
+        response = send_batch(stream, batch)
+    _log_attempt(stream, batch, response)
+    if not response.succeeded:
+        return _store_failure(state, batch, response)
+    return _store_success(message, state, batch)
 
 
-def _store_success(message: dict[str, Any], progress: StreamProgress, batch: EntryBatch) -> StreamState | None:
+def _last_sequence_to_send(stream: LogStream, state: StreamState) -> int:
+    """Return the last sequence of the next batch: the stored one of a batch that is repeated, or the greatest."""
+    progress, planned_until = state.progress, state.progress.planned_until
+    if planned_until and progress.position < planned_until and progress.planned_version == stream.version:
+        return planned_until
+    return min(state.log_size, progress.position + (progress.max_entries or MAX_BATCH_ENTRIES))
+
+
+def _store_plan(state: StreamState, stream: LogStream, batch: EntryBatch) -> StreamState:
+    """Return the state of a stream after its next batch is stored, so that no other worker continues meanwhile.
+
+    Raises ConcurrentModification.
+    """
+    progress = store_progress(
+        state.progress, due_at=_lease_end(), planned_until=batch.last_sequence, planned_version=stream.version
+    )
+    return replace(state, progress=progress)
+
+
+def _store_success(message: dict[str, Any], sent: StreamState, batch: EntryBatch) -> StreamState | None:
     """Store that a batch was accepted. Return the current state if this worker continues, None if it stops."""
     for attempt in range(_MAX_CONFLICTS):
         current = _load_state_or_none(message)
         if current is None or (current.progress.due_at, current.progress.position) != (
-            progress.due_at,
-            progress.position,
+            sent.progress.due_at,
+            sent.progress.position,
         ):
             raise ConcurrentModification
         try:
-            return _store_position(current, batch)
+            return _store_position(current, batch, sent.log_size)
         except ConcurrentModification:
             sleep_with_jittered_backoff(attempt)  # Perhaps only the fan-out has processed another entry.
     raise ConcurrentModification
 
 
-def _store_position(state: StreamState, batch: EntryBatch) -> StreamState | None:
-    """Continue while a full batch waits, or the rest of what was planned. Fewer entries wait for others.
+def _store_position(state: StreamState, batch: EntryBatch, previous_log_size: int) -> StreamState | None:
+    """Store the position after a batch. Continue while entries wait that were there before it, or a full batch.
 
-    Return the new state if this worker continues, None if it stops. Raises ConcurrentModification.
+    Fewer entries wait for others. `previous_log_size`: the size of the log before the batch was sent. Return the new
+    state if this worker continues, None if it stops. Raises ConcurrentModification.
     """
     progress, position = state.progress, batch.last_sequence
-    fields: dict[str, Any] = {"position": position}
+    fields: dict[str, Any] = {**_NO_PLAN, "position": position}
     if batch.entries:
-        fields |= {**HEALTHY_FIELDS, "max_entries": _larger_max_entries_or_none(progress)}
-    waiting, planned_until = state.log_size - position, progress.planned_until or 0
-    if state.sends and (waiting >= MAX_BATCH_ENTRIES or position < planned_until):
-        planned_until = planned_until if position < planned_until else state.log_size
-        stored = store_progress(progress, due_at=_lease_end(), planned_until=planned_until, **fields)
-        return replace(state, progress=stored)
+        fields |= {**HEALTHY_FIELDS, **_grown_batch_fields(progress)}
+    waiting = state.log_size - position
+    if state.sends and (position < previous_log_size or waiting >= MAX_BATCH_ENTRIES):
+        return replace(state, progress=store_progress(progress, due_at=_lease_end(), **fields))
     _store_pause(state, waiting, fields)
     return None
 
@@ -158,14 +195,14 @@ def _store_pause(state: StreamState, waiting: int, fields: dict[str, Any]) -> No
     """
     progress = state.progress
     if not state.sends:
-        store_progress(progress, due_at=None, planned_until=None, **fields)
+        store_progress(progress, due_at=None, **fields)
     elif waiting:
         due_at = after(now(), seconds=MAX_BATCH_WAIT_SECONDS)
-        _queue_next(store_progress(progress, due_at=due_at, planned_until=None, **fields))
+        _queue_next(store_progress(progress, due_at=due_at, **fields))
     elif state.is_listed:
-        store_progress(progress, requires_same_fan_out=True, due_at=None, planned_until=None, **fields)
+        store_progress(progress, requires_same_fan_out=True, due_at=None, **fields)
     else:
-        store_progress(progress, due_at=after(now(), seconds=_UNLISTED_SECONDS), planned_until=None, **fields)
+        store_progress(progress, due_at=after(now(), seconds=_UNLISTED_SECONDS), **fields)
 
 
 def _store_failure(state: StreamState, batch: EntryBatch, response: WebhookResponse) -> StreamState | None:
@@ -177,8 +214,8 @@ def _store_failure(state: StreamState, batch: EntryBatch, response: WebhookRespo
     error = {"at": current_time, "status_code": response.status, "message": failure_reason(response)}
     size = batch.last_sequence - batch.first_sequence + 1
     if response.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE and size > 1:
-        stored = store_progress(progress, due_at=_lease_end(), max_entries=size // 2, last_error=error)
-        return replace(state, progress=stored)
+        half = {**_NO_PLAN, "max_entries": size // 2, "accepted_batches": 0}
+        return replace(state, progress=store_progress(progress, due_at=_lease_end(), last_error=error, **half))
     circuit = progress.circuit.with_outcome(response, current_time)
     fields: dict[str, Any] = {
         "failed_attempts": progress.failed_attempts + 1,
@@ -201,10 +238,14 @@ def _retry_at(progress: StreamProgress, response: WebhookResponse) -> str | None
     return next_attempt_at(tries, now(), jitter, response.retry_after, RETRY_SECONDS)
 
 
-def _larger_max_entries_or_none(progress: StreamProgress) -> int | None:
-    """Return the size of the next batches, twice the current one, or None once it is the maximum."""
-    doubled = 2 * (progress.max_entries or MAX_BATCH_ENTRIES)
-    return doubled if doubled < MAX_BATCH_ENTRIES else None
+def _grown_batch_fields(progress: StreamProgress) -> dict[str, Any]:
+    """Return the fields with the size of the next batches after one was accepted."""
+    if progress.max_entries is None:
+        return {}
+    if progress.accepted_batches + 1 < _BATCHES_BEFORE_GROWTH:
+        return {"accepted_batches": progress.accepted_batches + 1}
+    doubled = 2 * progress.max_entries
+    return {"accepted_batches": 0, "max_entries": doubled if doubled < MAX_BATCH_ENTRIES else None}
 
 
 def _lease_end() -> str:
@@ -232,5 +273,5 @@ def _log_attempt(stream: LogStream, batch: EntryBatch, response: WebhookResponse
         status=response.status,
         failure=response.error,
         durationMs=response.duration_ms,
-        ageMs=now_ms() - timestamp_ms(batch.entries[0].occurred_at),
+        ageMs=now_ms() - timestamp_ms(batch.first_occurred_at) if batch.first_occurred_at else None,
     )
