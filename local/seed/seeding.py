@@ -68,6 +68,7 @@ def _report(service: Service, company: organization.Company, site: sites.Site, r
   OWNER=$(.venv/bin/python -m local token --name {OWNER})
   OPERATOR=$(.venv/bin/python -m local token --name {OPERATOR} --operator)
   curl -s {url}{company.path}/members -H "Authorization: Bearer $OWNER"
+  curl -s {url}{company.path}/events -H "Authorization: Bearer $OWNER"
   curl -s {url}/research/outputs -H "Authorization: Bearer $OWNER"
   curl -s {url}/marketing-leads -H "Authorization: Bearer $OPERATOR"
 

@@ -362,3 +362,10 @@ def test_an_entry_altered_before_its_erasure_is_reported(verifier, api, organiza
         1,
         f"The entry with sequence {sequence} was altered: it says that the service found it so when it was erased.\n",
     )
+
+
+@pytest.mark.parametrize("command", ["receipt", "consistency", "log-key"])
+def test_the_help_names_the_other_commands(command, capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert command in capsys.readouterr().out

@@ -15,14 +15,16 @@ from chalicelib.kernel.work.commands import Command
 from chalicelib.kernel.work.tasks import Task
 
 _DESCRIPTION: Final = """\
-A multi-tenant back end. Organizations have members, API keys, an audit log of all changes, and webhooks that receive
-events about them. They run platforms with spaces, modules, a domain and a taxonomy, and publish sites. The service also
-has leads, the works of researchers, and reference data: countries, currencies, languages, time zones and cities.
+A multi-tenant back end. Organizations have members, API keys, and an audit log of all changes and of your application's
+events, which webhooks, channels and log streams receive. They run platforms with spaces, modules, a domain and a
+taxonomy, and publish sites. The service also has leads, the works of researchers, and reference data: countries,
+currencies, languages, time zones and cities.
 
 **Credentials.** Send `Authorization: Bearer <credential>`. The credential is a user's token of the OpenID Connect
-issuer, or an API key of an organization. Each operation states who may call it, and which scope an API key needs.
-Without access to a tenant, you get 404 for everything in it, whether it exists or not. A 401 has the header
-`WWW-Authenticate`. API Gateway renames it to `x-amzn-Remapped-WWW-Authenticate`, so read both.
+issuer, an API key of an organization, or a service key, which can only write and read your application's events. Each
+operation states who may call it, and which scope an API key needs. Without access to a tenant, you get 404 for
+everything in it, whether it exists or not. A 401 has the header `WWW-Authenticate`. API Gateway renames it to
+`x-amzn-Remapped-WWW-Authenticate`, so read both.
 
 **Lists** have pages of `limit` items. To get the next page, send `nextCursor` as `cursor`, until it is null.
 
@@ -39,7 +41,8 @@ record has changed since, the response is 412. A POST with an `Idempotency-Key` 
 makes one entry in the organization's audit log, and one event.
 
 **The audit log** is a Merkle tree (RFC 6962) with a signed head. Store its checkpoints: with one, the script
-[verify.py](docs/verify.py) proves without the service that an export of the log was not altered.
+[verify.py](docs/verify.py) proves without the service that an export of the log was not altered. It also verifies the
+proof of a single entry.
 
 **Problems** are `application/problem+json` (RFC 9457). `code` is for programs, `detail` is for people, and `errors`
 lists the errors of the request. Rules for the request as a whole, such as unique ids of blocks, are checked once each
@@ -48,14 +51,16 @@ field is valid, so their errors can follow in the next response.
 
 GROUP_DESCRIPTIONS: Final = {
     "leads": "People who submitted their e-mail address, and the status of each.",
-    "organizations": "The tenants: their members, invitations and API keys, the webhooks and integration channels that "
-    "receive their events, the list of their domains, their audit log with its exports, and the erasure of people.",
+    "organizations": "The tenants: their members, invitations and API keys, the events of your application, the "
+    "webhooks, integration channels and log streams that receive events, the list of their domains, their audit log "
+    "with its proofs and exports, and the erasure of people.",
     "me": "The caller of the service, with their organizations and invitations.",
     "platforms": "The platforms of organizations: modules, domain, home page, navigation and theme.",
     "reference": "Countries, currencies, languages, time zones and cities.",
     "research": "The works of researchers, fetched from public sources and reconciled.",
     "spaces": "Parts of a platform, with their own members and modules.",
-    "system": "The status of the service, its migrations, and its own audit log.",
+    "system": "The status of the service, its migrations, its own audit log, the types of your application's events, "
+    "and service keys.",
     "taxonomy": "The taxonomy of a platform, and the attachments of its nodes to records.",
     "sites": "The websites of organizations: pages with revisions and previews, menus, redirects.",
     "documentation": "The documentation page, the OpenAPI document that it shows, the event types, and links to them.",

@@ -216,7 +216,7 @@ def test_the_commands_of_the_guide_print_what_it_says(log, verifier, public_key,
     log.append(5)
     verifier.write("later.txt", log.head["note"])
     verifier.write("growth.json", log.get("/consistency", **{"from": 10, "to": 15}).expect(200).json)
-    examples = re.findall(r"^\$ python verify\.py (.+)\n(.+)$", GUIDE.read_text(), re.MULTILINE)
+    examples = re.findall(r"^\$ python verify\.py (.+)\n(.+)$", GUIDE.read_text().replace("\\\n", ""), re.MULTILINE)
     # The command for cosigned receipts needs witnesses: tests/http/audit/test_witness_proofs.py runs it.
     examples = [each for each in examples if "--witness-key" not in each[0]]
     for arguments, output in examples:

@@ -183,7 +183,9 @@ class TestVerifier:
 
     def test_prints_what_the_guide_says(self, logs, witnesses, verify):
         (example,) = re.findall(
-            r"^\$ python verify\.py (.+ --witness-key .+)\n(.+\n.+\n)", GUIDE.read_text(), re.MULTILINE
+            r"^\$ python verify\.py (.+ --witness-key .+)\n(.+\n.+\n)",
+            GUIDE.read_text().replace("\\\n", ""),
+            re.MULTILINE,
         )
         arguments, expected = example
         options = shlex.split(arguments)

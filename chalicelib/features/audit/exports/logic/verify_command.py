@@ -40,7 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _verify_export(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="verify.py", description="Verify an export of an audit log.")
+    parser = argparse.ArgumentParser(
+        prog="verify.py",
+        description="Verify an export of an audit log.",
+        epilog=f"Other commands, each with its own --help: {', '.join(_COMMANDS)}.",
+    )
     parser.add_argument("export", type=Path, help="export in NDJSON, plain or gzip")
     parser.add_argument("--checkpoint", type=Path, help="the log's checkpoint, or the export's record")
     parser.add_argument("--public-key", action="append", default=[], help="auditPublicKey of GET /status (repeat)")
