@@ -14,6 +14,7 @@ from tests.harness.log_streams import (
     post_log_stream,
 )
 from tests.harness.organizations import create_api_key
+from tests.harness.receiver import Reply
 from tests.harness.webhooks import rename_organization
 
 HTTPS = {"type": "https", "url": "https://example.com/entries"}
@@ -157,6 +158,27 @@ class TestUpdateLogStream:
         workers.deliver()
         types = [entry["type"] for entry in api.get_items(f"{organization.path}/audit-log", caller=organization.owner)]
         assert types.count("organization.log_stream.updated") == 3
+
+    def test_measured_fields_may_be_repeated_but_not_changed(self, new_stream, receiver, rename, send, clock):
+        clock.freeze()
+        stream = new_stream({"type": "https", "url": receiver.url})
+        active = stream.read()
+        receiver.default_reply = Reply(status=500)
+        send()
+        failing = stream.read()
+        assert (failing["status"], failing["version"]) == ("failing", active["version"])
+        rename("Looms")
+        send()
+        shown = stream.read()
+        differing = {name for name in shown if shown[name] != failing[name]}
+        assert differing == {"lagEntries", "lagSeconds", "lastError"}
+        for earlier in (active, failing, shown):  # The version is the same, so the user repeats what was read before.
+            assert stream.patch("", earlier).expect(200).json["version"] == active["version"]
+        for name, value in {"status": "active", "position": 1, "lagSeconds": 10**6, "lastError": None}.items():
+            assert stream.patch("", {name: value}).errors == {f"/{name}": "read_only"}
+            assert stream.patch("", {name: shown[name]}).expect(200).json["version"] == active["version"]
+        for name, value in {"status": "paused", "lagEntries": "1", "lastError": {}, "version": 9, "url": None}.items():
+            assert f"/{name}" in stream.patch("", {**shown, name: value}).errors
 
     def test_pausing_is_shown(self, stream):
         assert stream.read()["status"] == "active"

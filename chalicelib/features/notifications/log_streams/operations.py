@@ -102,7 +102,7 @@ def get_log_stream(_ctx: Context, log_stream: LogStream, progress: Progress) -> 
     `status` is `active`, `failing` while attempts fail, `paused` by a user, or `disabled` by the service. `lagEntries`
     and `lagSeconds` say how far it is behind the log, and `lastError` why the last failed attempt failed.
     """
-    return describe_stream(log_stream, progress.of(log_stream), progress.log_size)
+    return progress.describe(log_stream)
 
 
 @routes.patch(
@@ -121,6 +121,9 @@ def update_log_stream(
     it. `startAt` restarts it: with a sequence, entries are sent again or skipped, and `now` skips all that wait. A
     credential that is omitted stays, unless URL or site change. After a change by an API key, the stream sends only
     entries that the key may read.
+
+    A field that the service sets, such as `position`, is rejected unless it has its present value. You can also send a
+    whole stream back as you read it, although its lag may have changed since.
     """
     changed = changed_stream_fields(log_stream, body, progress.log_size)
     updated = ctx.changes.update(log_stream, touch=body.start_at is not None, **changed)
