@@ -230,6 +230,8 @@ def _merge_and_validate_patch(
         _unknown_field_error(name, shown, model if number < MAX_ERRORS else None)
         for number, name in enumerate(rejected_names)
     ]
+    if fixed_errors := _fixed_field_errors(model, public_record, patch):
+        raise ValidationProblem([*errors, *fixed_errors])
     merged = {name: value for name, value in merge_patch(public_record, patch).items() if name in names}
     try:
         validated = model.model_validate_json(json.dumps(merged))
@@ -238,6 +240,22 @@ def _merge_and_validate_patch(
     if errors:
         raise ValidationProblem(errors)
     return validated
+
+
+def _fixed_field_errors(model: type[Patch], public_record: Mapping[str, Any], patch: Any) -> list[FieldError]:
+    """Return the errors about fields in objects that a patch changes although they are fixed."""
+    changed = [
+        path
+        for path in model.fixed_fields
+        if (value := _value_at_or_none(patch, path)) is not None and value != _value_at_or_none(public_record, path)
+    ]
+    return [FieldError(_build_error_pointer(path, ""), "read_only", model.fixed_fields[path]) for path in changed]
+
+
+def _value_at_or_none(value: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def merge_patch(target: Any, patch: Any) -> Any:

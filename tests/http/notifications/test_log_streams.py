@@ -73,7 +73,8 @@ class TestCreateLogStream:
             ({**DATADOG, "site": "datadoghq.example.com"}, "/destination/site"),
             ({**S3, "bucket": "Example.Audit"}, "/destination/bucket"),
             ({**S3, "region": "evil.example.com/"}, "/destination/region"),
-            ({**S3, "prefix": "/a/../b/"}, "/destination/prefix"),
+            ({**S3, "prefix": "/a/b/"}, "/destination/prefix"),
+            ({**S3, "prefix": "a/../b"}, "/destination/prefix"),
             ({**S3, "roleArn": "arn:aws:iam::210987654321:role/admin"}, "/destination/roleArn"),
             ({**S3, "roleArn": OWN_ROLE}, "/destination/roleArn"),
             ({**S3, "externalId": "mine"}, "/destination/externalId"),
@@ -134,11 +135,10 @@ class TestUpdateLogStream:
             stream.update(destination={field: address, credential: destination[credential]})
 
     def test_the_type_of_the_destination_stays(self, stream):
-        answer = stream.patch(
-            "", {"destination": {"type": "datadog", "site": "datadoghq.eu", "url": None, "format": None}}
-        )
-        assert answer.status_and_code == "422 validation_failed"
-        assert answer.json["errors"][0]["pointer"] == "/destination/type"
+        assert stream.update(destination={"type": "https"})["version"] == 1
+        for destination in (DATADOG, {"type": "s3"}, {"type": 1}):
+            answer = stream.patch("", {"destination": destination, "position": 9})
+            assert answer.errors == {"/position": "read_only", "/destination/type": "read_only"}
 
     def test_an_own_role_is_rejected(self, api, organization):
         stream = create_log_stream(api, organization, S3, enabled=False)
@@ -179,6 +179,11 @@ class TestUpdateLogStream:
             assert stream.patch("", {name: shown[name]}).expect(200).json["version"] == active["version"]
         for name, value in {"status": "paused", "lagEntries": "1", "lastError": {}, "version": 9, "url": None}.items():
             assert f"/{name}" in stream.patch("", {**shown, name: value}).errors
+
+    @pytest.mark.parametrize("destination", [SPLUNK, DATADOG, S3])
+    def test_other_destinations_have_no_secret_to_rotate(self, api, organization, destination):
+        stream = create_log_stream(api, organization, destination, enabled=False)
+        assert stream.post("/rotate-secret").status_and_code == "409 invalid_transition"
 
     def test_pausing_is_shown(self, stream):
         assert stream.read()["status"] == "active"

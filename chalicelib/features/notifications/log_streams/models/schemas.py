@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import Field, PlainValidator
 
 from chalicelib.features.notifications.log_streams.models.destinations import AnyDestination, DestinationOut
-from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns
+from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns, FormerSecretsUntil
 from chalicelib.kernel.http.fields import DateTime, Text
 from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
 
@@ -27,7 +27,7 @@ def _parse_start(value: Any) -> str | int:
     if value == "now" or (type(value) is int and 1 <= value <= _MAX_SEQUENCE):
         start: str | int = value
         return start
-    raise ValueError("must be `now`, or a sequence from 1 on")
+    raise ValueError(f"must be `now`, or a sequence from 1 to {_MAX_SEQUENCE}")
 
 
 StartAt = Annotated[
@@ -54,6 +54,11 @@ class LogStreamPatch(Patch):
 
     `enabled` = true also reactivates one that the service disabled. `startAt` sends entries again, or skips some.
     """
+
+    fixed_fields: ClassVar[Mapping[tuple[str, ...], str]] = {
+        ("destination", "type"): "The type cannot change. Create another stream, with a `startAt` of one above the "
+        "`position` of this one."
+    }
 
     destination: AnyDestination = Field(examples=[_DESTINATION_EXAMPLE])
     events: EventPatterns = Field(_ALL_EVENTS)
@@ -100,9 +105,10 @@ class LogStreamOut(RecordOutput):
     )
     secret: str | None = Field(
         None,
-        description="For HTTPS: the secret that signs the batches. Only in the response that creates the stream.",
+        description="For HTTPS: the secret that signs the batches. Only in the response that creates or rotates it.",
         examples=[None],
     )
+    former_secrets_until: FormerSecretsUntil
     disabled_reason: str | None = Field(description="Why the service disabled the stream.", examples=[None])
 
 
@@ -120,7 +126,7 @@ class StreamErrorOut(Output):
 class LogStreamDetailOut(LogStreamOut):
     """A log stream, which sends the entries of an organization's log to a system of yours, in order.
 
-    Only the response that creates a stream to an HTTPS endpoint contains its secret.
+    Only the responses that create or rotate the secret of an HTTPS endpoint contain it.
     """
 
     status: MonitoredStatus = Field(  # type: ignore[assignment]  # entries of the log do not show failures
