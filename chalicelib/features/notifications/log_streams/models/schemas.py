@@ -79,6 +79,10 @@ class LogStreamOut(RecordOutput):
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "organization.log_stream.updated": _PAUSED_EXAMPLE,
         "organization.log_stream.deleted": _PAUSED_EXAMPLE,
+        "organization.log_stream.secret_rotated": {
+            **_PAUSED_EXAMPLE,
+            "former_secrets_until": "2026-11-21T09:30:00.000Z",
+        },
         "organization.log_stream.tested": _PAUSED_EXAMPLE,
         "organization.log_stream.disabled": {
             "enabled": False,
