@@ -132,7 +132,7 @@ def test_a_list_with_at_most_one_item_has_no_second_page(operation, tenant, rest
 @parametrize_operations(lambda o: o in LISTS)
 def test_a_list_contains_each_item_once_in_one_order_with_every_page_size(operation, tenant, restore_tenant, clock):
     restore_tenant(add_neighbours, 5)
-    clock.freeze()  # The lag of a log stream grows.
+    clock.freeze()  # The lag of a log stream grows with time.
     path, caller = get_example(operation, tenant).get_path(operation), get_caller(operation, tenant)
     whole = tenant.api.get_pages(path, caller=caller, query={"limit": 100})
     all_items = [item for page in whole for item in page["items"]]

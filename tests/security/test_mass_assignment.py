@@ -61,7 +61,7 @@ def other_value(value: Any) -> Any:
     lambda o: o.body_model and issubclass(o.body_model, Patch) and not o.body_model.part and changes_a_record(o)
 )
 def test_patch_may_repeat_a_record_but_not_change_its_read_only_fields(operation, tenant, clock):
-    clock.freeze()  # The lag of a log stream grows.
+    clock.freeze()  # The lag of a log stream grows with time.
     path = get_example(operation, tenant).get_target_path(operation)
     shown = read_with_full_access(operation, tenant, path).json
     read_only = {name: value for name, value in shown.items() if name not in field_names(operation.body_model)}
