@@ -313,6 +313,12 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     (
         "organizations",
         "POST",
+        "/organizations/{organization_id}/log-streams/{log_stream_id}/rotate-secret",
+        "chalicelib.features.notifications.log_streams.operations:rotate_log_stream_secret",
+    ),
+    (
+        "organizations",
+        "POST",
         "/organizations/{organization_id}/log-streams/{log_stream_id}/test",
         "chalicelib.features.notifications.log_streams.operations:test_log_stream",
     ),

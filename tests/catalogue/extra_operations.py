@@ -45,6 +45,7 @@ EXTRA_OPERATIONS: Final[Mapping[str, str]] = {
     "get_log_stream": "Returns the ETag for changes of the stream, and its lag.",
     "update_log_stream": "Pauses and restarts a stream, from any entry.",
     "delete_log_stream": "Ends a stream.",
+    "rotate_log_stream_secret": "Replaces a leaked secret without losing entries.",
     "test_log_stream": "Lets the creator of a stream test its destination before entries depend on it.",
     "get_research_job": "Shows the caller who requested an import when it is completed.",
     "get_audit_entry": "Gets the entry that a receipt, a webhook or a link names.",

@@ -156,11 +156,11 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.taxonomy.nodes.logic.tree_view._load_nodes_of_sibling_lists.query among_siblings": DisplayRead(
         "nodes, for callers who may see all of them"
     ),
+    "features.notifications.logic.admin_notices._iter_admins_to_notify in_organization": DisplayRead(
+        "the recipients of an e-mail; only current admins get it"
+    ),
     "features.notifications.log_streams.logic.stream_state._lag_seconds 'index1'": DisplayRead(
         "the age of the first entry that a log stream has not sent"
-    ),
-    "features.notifications.webhooks.tasks._iter_admins_to_notify in_organization": DisplayRead(
-        "the recipients of an e-mail; only current admins get it"
     ),
     "kernel.work.due_items.iter_pages 'due'": DecisionRead(
         f"{_LAGGING}::test_a_departure_ends_memberships_and_invitations_created_just_before"

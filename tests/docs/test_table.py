@@ -10,6 +10,7 @@ from chalicelib.features.audit.proofs.logic.tree_reading import start_build_unle
 from chalicelib.features.audit.witnesses.logic import anchored_checkpoints
 from chalicelib.features.audit.witnesses.logic.anchor_log import HEAD_KEY
 from chalicelib.features.audit.witnesses.tasks import COLLECTION_TASK, collect_anchored_checkpoints
+from chalicelib.features.notifications.log_streams.entities import StreamDisabledNotice
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head
@@ -67,14 +68,16 @@ def create_witness_items(log_id, configure):
 
 @pytest.fixture
 def attempt_and_notice(api, workers, organization, edith, configure, receiver, mailbox):
-    """An attempt of a webhook, which is counted, and a notice that is not sent yet."""
+    """An attempt of a webhook, which is counted, and notices that are not sent yet."""
     configure(webhook_allow_private="true")
     create_webhook(api, organization, receiver)
     create_log_stream(api, organization, {"type": "https", "url": receiver.url})
     rename_organization(api, organization, "Looms")
     workers.run_until_idle()
     set_role(api, organization, edith, "member").expect(200)
-    create_log_stream(api, organization, {"type": "https", "url": receiver.url})  # Its worker is not started yet.
+    stream = create_log_stream(api, organization, {"type": "https", "url": receiver.url})  # Not started yet.
+    with committed_changes() as changes:
+        changes.create(StreamDisabledNotice.create(stream.stored, None, now()))
 
 
 @pytest.fixture

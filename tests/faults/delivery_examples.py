@@ -6,6 +6,7 @@ from typing import Final
 from unittest.mock import patch
 
 from chalicelib.features.notifications.entities import START_STREAM_TASK
+from chalicelib.features.notifications.log_streams.entities import StreamDisabledNotice
 from chalicelib.features.notifications.log_streams.logic import stream_worker
 from chalicelib.features.notifications.webhooks.entities import DisabledNotice, Webhook
 from chalicelib.kernel.core.clock import now
@@ -129,6 +130,15 @@ def create_stream_to_disable(tenant: TenantFixture) -> ItemKey:
     with discard_messages(START_STREAM_TASK):
         tenant.workers.deliver()
     return stream.progress.item_key
+
+
+def create_stream_disabled_notice(tenant: TenantFixture) -> ItemKey:
+    """Create the pending notice of a disabled log stream."""
+    timestamp = now()
+    stream = create_log_stream(tenant.api, tenant.organization, {"type": "https", "url": _STREAM_URL}).stored
+    disabled = stream.replace(enabled=False, disabled_reason="Every attempt has failed for 5 days.")
+    put_records([disabled, StreamDisabledNotice.create(disabled, timestamp, timestamp)])
+    return memory_aws.get_only_item_key("organization.log_stream.disabled_notice")
 
 
 def create_disabled_notice(tenant: TenantFixture) -> ItemKey:

@@ -330,6 +330,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "erasures.run": TaskExample(create_erasure),
     "invitations.expire": TaskExample(use_expiring_invitation, {"days": 8}),
     "invitations.mail": TaskExample(invite_person),
+    "log_streams.notify": TaskExample(delivery_examples.create_stream_disabled_notice),
     "log_streams.send": TaskExample(delivery_examples.create_stream_with_waiting_entries),
     "log_streams.start": TaskExample(delivery_examples.create_stream_to_disable),
     "members.depart": TaskExample(remove_member_with_many_dependents, {"seconds": 6}),

@@ -252,11 +252,11 @@ ALLOWED_REJECTIONS: Final = (
     ),
     AllowedRejection("required", "one of two fields is required", "erase_person", {}, detail="^Give an email"),
     AllowedRejection(
-        "unknown_field",
+        "read_only",
         "the type of a destination cannot change",
         "update_log_stream",
         {"destination": {"type": "datadog", "site": "datadoghq.eu", "apiKey": "0" * 32}},
-        detail=r"^There is no such field\.$",
+        detail="^The type cannot change",
     ),
     AllowedRejection(
         "required",

@@ -36,6 +36,7 @@ response is 422 instead. Send this preference, so that a misspelled filter can't
 to the decompressed body.
 
 **Changes.** PATCH is JSON Merge Patch: null clears a field, and omitted fields stay as they are. `{}` changes nothing.
+A field that the service sets is rejected, unless it has its present value, so a record can be sent back as it was read.
 In all other bodies null is the same as an omitted field. If you send the `ETag` of a record as `If-Match`, and the
 record has changed since, the response is 412. A POST with an `Idempotency-Key` can be repeated safely. Every change
 makes one entry in the organization's audit log, and one event.

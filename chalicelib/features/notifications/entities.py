@@ -9,7 +9,7 @@ from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
-from chalicelib.kernel.storage.entity import Entity, ScheduledTask
+from chalicelib.kernel.storage.entity import Entity, ItemKey, ScheduledTask
 from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.writes import Write
@@ -71,6 +71,14 @@ class Subscriber(EventRecipient):
     def stored_url(self) -> object:
         """Return the endpoint that receives the events, to detect that a change replaced it."""
         raise NotImplementedError
+
+
+def former_secrets_end_or_none(secrets: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return when the last of the former secrets stops signing, or stopped; None without any.
+
+    `secrets`: `{sealed, until}` items. The current secret comes first, and its `until` is null.
+    """
+    return max((secret["until"] for secret in secrets if secret["until"]), default=None)
 
 
 class Delivery(Entity):
@@ -166,6 +174,23 @@ class Delivery(Entity):
             for attempt in self.attempts
         ]
         return {"attempts": attempts} if attempts != self.attempts else {}
+
+
+class AdminNotice(Job):
+    """The email to an organization's admins about a recipient of events that the service disabled.
+
+    `last_notified_id` is the id of the last member who was notified.
+    """
+
+    attribute_names: ClassVar[Mapping[str, str]] = {"last_notified_id": "told"}
+
+    organization_id: str
+    last_notified_id: str | None = None
+
+    @property
+    def recipient_key(self) -> ItemKey:
+        """Return the item key of the recipient."""
+        raise NotImplementedError
 
 
 class SubscriberCleanup(Job):

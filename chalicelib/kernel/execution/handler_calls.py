@@ -1,6 +1,7 @@
 """Calls the handler of an operation with its arguments, and builds the response."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from chalicelib.kernel.authorization.access import Access
@@ -9,8 +10,10 @@ from chalicelib.kernel.execution import conditions, envelope
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.execution.responses import build_response, reduced_page_limit_or_zero
 from chalicelib.kernel.http import validation
-from chalicelib.kernel.http.models import Patch
+from chalicelib.kernel.http.measured_fields import MeasuredRecord
+from chalicelib.kernel.http.models import Input, Patch
 from chalicelib.kernel.http.request import Response
+from chalicelib.kernel.operations.inputs import Measurement
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.rate_limits.buckets import RateLimitState
 from chalicelib.kernel.storage.entity import Entity
@@ -46,7 +49,7 @@ def _call_handler_and_check_if_match(ctx: Context, access: Access, rate_limit_st
     arguments |= access.records
     if operation.handler_container_parameter_name:
         arguments[operation.handler_container_parameter_name] = access.container
-    arguments |= _parse_query_and_body_arguments(ctx, target)
+    arguments |= _parse_query_and_body_arguments(ctx, access, target)
     arguments |= access.prefetched
     if operation.has_external_effects:
         _enforce_if_match_until_commit(ctx, target)
@@ -83,22 +86,29 @@ def _record_or_container_to_change(operation: Operation, access: Access) -> Enti
     return access.records[next(returned_names, [*access.records][-1])]
 
 
-def _parse_query_and_body_arguments(ctx: Context, target: Entity | None) -> dict[str, Any]:
+def _parse_query_and_body_arguments(ctx: Context, access: Access, target: Entity | None) -> dict[str, Any]:
     operation, query = ctx.operation, ctx.input.query
     parsed: dict[str, Any] = {}
     if operation.query_model:
         parsed["query"] = query.model_copy(update={"limit": ctx.page_limit}) if ctx.page_limit else query
     if operation.method in ("POST", "PUT", "PATCH"):
-        body = ctx.input.validated_body(_value_to_patch(operation, target))
+        body = _parse_body(ctx, access, target)
         if operation.body_model:
             validation.reject_body_fields_in_query(operation.body_model, operation.query_model, ctx.request)
             parsed["body"] = body
     return parsed
 
 
-def _value_to_patch(operation: Operation, target: Entity | None) -> Mapping[str, Any] | None:
-    """Return the value to which a merge patch applies, or None for other bodies."""
-    if target is None or operation.body_model is None or not issubclass(operation.body_model, Patch):
-        return None
+def _parse_body(ctx: Context, access: Access, target: Entity | None) -> Input:
+    """Return the body. A merge patch applies to the target, or to a part of it."""
+    model = ctx.operation.body_model
+    if target is None or model is None or not issubclass(model, Patch):
+        return ctx.input.validated_body(None)
     public_record = outbox.public_fields_of_record(target)
-    return public_record[operation.body_model.part] or {} if operation.body_model.part else public_record
+    if model.part:
+        return ctx.input.validated_body(public_record[model.part] or {})
+    measurement = next((each for each in access.prefetched.values() if isinstance(each, Measurement)), None)
+    if measurement is None:
+        return ctx.input.validated_body(public_record)
+    measured = MeasuredRecord(public_record, target.output_model, partial(measurement.describe, target))
+    return ctx.input.validated_body(public_record, measured)

@@ -75,10 +75,12 @@ class Input(BaseModel):
 class Patch(Input):
     """A JSON Merge Patch (RFC 7396): the fields that can change, with the defaults that null restores.
 
-    `part`: the field of the record that the patch applies to, unless it is the whole record.
+    `part`: the field of the record that the patch applies to, unless it is the whole record. `fixed_fields`: the paths
+    of fields in objects that cannot change, with what to do instead.
     """
 
     part: ClassVar[str] = ""
+    fixed_fields: ClassVar[Mapping[tuple[str, ...], str]] = {}
 
 
 class Query(BaseModel):

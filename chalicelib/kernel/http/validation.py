@@ -5,8 +5,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Final, TypeVar, get_args
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from chalicelib.kernel.core.case_folding import ascii_lower
@@ -15,7 +14,8 @@ from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest
 from chalicelib.kernel.core.problems import MAX_ERRORS, FieldError, Problem, ValidationProblem
 from chalicelib.kernel.http.forms import FORMS, parse_form
 from chalicelib.kernel.http.known_fields import known_names_at, names_of_objects_with, public_field_names
-from chalicelib.kernel.http.models import Input, Output, Patch, Query, RecordOutput
+from chalicelib.kernel.http.measured_fields import MeasuredRecord
+from chalicelib.kernel.http.models import Input, Patch, Query
 from chalicelib.kernel.http.query_handling import STRICT_HANDLING_APPLIED
 from chalicelib.kernel.http.request import Request
 
@@ -70,13 +70,13 @@ def validate_body(
     accepts_form: bool = False,
     is_required: bool = False,
     max_bytes: int = MAX_BODY_BYTES,
-    response_model: type[Output] | None = None,
+    measured: MeasuredRecord | None = None,
 ) -> Input:
     """Return the request's body as its model.
 
     `public_record`: the record as the caller sees it, to which a merge patch applies. `accepts_form`: whether the body
     can be an HTML form. `is_required`: whether a missing body is an error. Otherwise it is equal to `{}`. `max_bytes`:
-    the size of a body. `response_model`: the model of the response, which may show more fields than the record has.
+    the size of a body. `measured`: the record as responses show it, if they show more than the record.
 
     Raises Problem `payload_too_large`, `unsupported_media_type`, `malformed_json` or `validation_failed`.
     """
@@ -90,7 +90,7 @@ def validate_body(
         _parse_json(raw)  # Pydantic accepts these words as numbers, but JSON does not (RFC 8259, section 6).
     try:
         if issubclass(model, Patch):
-            return _merge_and_validate_patch(model, raw, public_record or {}, response_model)
+            return _merge_and_validate_patch(model, raw, public_record or {}, measured)
         return model.model_validate_json(raw)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -214,24 +214,24 @@ def _json_body_bytes(request: Request, max_bytes: int, *, accepts_form: bool) ->
 
 
 def _merge_and_validate_patch(
-    model: type[Patch], raw: bytes, public_record: Mapping[str, Any], response_model: type[Output] | None
+    model: type[Patch], raw: bytes, public_record: Mapping[str, Any], measured: MeasuredRecord | None
 ) -> Input:
     patch = _parse_json(raw)
     if not isinstance(patch, dict):
         raise ValidationProblem([FieldError("", *_ERROR_DETAILS["model_type"])])
     names = public_field_names(model)
-    measured = _measured_fields(response_model, public_record)
-    rejected_names = [
-        name
-        for name, value in patch.items()
-        if name not in names
-        and not (name in public_record and json_equal(public_record[name], value))
-        and not (name in measured and _is_valid(measured[name], value))
-    ]
+    read_only = {name: value for name, value in patch.items() if name not in names}
+    shown = measured.shown_fields if measured and read_only else public_record
+    rejected_names = [n for n, value in read_only.items() if n not in shown or not json_equal(shown[n], value)]
+    is_whole_record = read_only.keys() == shown.keys() - names
+    if measured and rejected_names and is_whole_record and measured.matches_earlier_response(read_only):
+        rejected_names = []
     errors = [
-        _unknown_field_error(name, {*public_record, *measured}, model if number < MAX_ERRORS else None)
+        _unknown_field_error(name, shown, model if number < MAX_ERRORS else None)
         for number, name in enumerate(rejected_names)
     ]
+    if fixed_errors := _fixed_field_errors(model, public_record, patch):
+        raise ValidationProblem([*errors, *fixed_errors])
     merged = {name: value for name, value in merge_patch(public_record, patch).items() if name in names}
     try:
         validated = model.model_validate_json(json.dumps(merged))
@@ -242,34 +242,20 @@ def _merge_and_validate_patch(
     return validated
 
 
-def _measured_fields(model: type[Output] | None, public_record: Mapping[str, Any]) -> Mapping[str, FieldInfo]:
-    """Return the fields of a response that its record does not have, by public name.
-
-    They change without a change of the record. A merge patch may repeat them with any valid value, which is ignored.
-    """
-    if model is None or not issubclass(model, RecordOutput):
-        return {}
-    return {name: field for name, field in _shown_fields(model).items() if name not in public_record}
-
-
-def _shown_fields(model: type[Output]) -> Mapping[str, FieldInfo]:
-    """Return the fields of a response by public name."""
-    return {field.serialization_alias or name: field for name, field in model.model_fields.items()}
+def _fixed_field_errors(model: type[Patch], public_record: Mapping[str, Any], patch: Any) -> list[FieldError]:
+    """Return the errors about fields in objects that a patch changes although they are fixed."""
+    changed = [
+        path
+        for path in model.fixed_fields
+        if (value := _value_at_or_none(patch, path)) is not None and value != _value_at_or_none(public_record, path)
+    ]
+    return [FieldError(_build_error_pointer(path, ""), "read_only", model.fixed_fields[path]) for path in changed]
 
 
-def _is_valid(field: FieldInfo, value: Any) -> bool:
-    """Return whether a field of a response can have a value."""
-    nested = next((kind for kind in _classes_in_annotation(field.annotation) if issubclass(kind, Output)), None)
-    if nested and isinstance(value, dict):
-        fields = _shown_fields(nested)
-        return fields.keys() == value.keys() and all(_is_valid(fields[name], each) for name, each in value.items())
-    annotated: Any = Annotated[field.annotation, Field(), *field.metadata]
-    adapter: TypeAdapter[Any] = TypeAdapter(annotated)
-    try:
-        adapter.validate_json(json.dumps(value), strict=True)
-    except ValidationError:
-        return False
-    return True
+def _value_at_or_none(value: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def merge_patch(target: Any, patch: Any) -> Any:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.http import query_handling, validation
-from chalicelib.kernel.http.models import Input, Query
+from chalicelib.kernel.http.measured_fields import MeasuredRecord
+from chalicelib.kernel.http.models import Input, Output, Query
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -45,8 +46,10 @@ class RequestInput:
             query = self.query
         return KnownValues(self.operation, self.request, parameters, query, user)
 
-    def validated_body(self, public_record: Mapping[str, Any] | None) -> Input:
+    def validated_body(self, public_record: Mapping[str, Any] | None, measured: MeasuredRecord | None = None) -> Input:
         """Return the body. A merge patch applies to a record as the caller sees it, which is None for other bodies.
+
+        `measured`: the record as responses show it, if they show more than the record.
 
         Raises Problem as `validation.validate_body` does.
         """
@@ -58,7 +61,7 @@ class RequestInput:
             accepts_form=operation.accepts_form,
             is_required=operation.requires_body,
             max_bytes=operation.max_body_bytes,
-            response_model=operation.response_or_item_model if operation.patches_record else None,
+            measured=measured,
         )
 
 
@@ -103,3 +106,11 @@ class Prefetched(ABC):
     def first_item_or_none(self) -> Item | None:
         """The item at the first of the keys that has one."""
         return next((self.items[key] for key in self.keys if key in self.items), None)
+
+
+class Measurement(Prefetched):
+    """What responses show of the record in the path in addition to its own fields. It changes without a new version."""
+
+    @abstractmethod
+    def describe(self, record: Any) -> Output:
+        """Return the record as responses show it."""

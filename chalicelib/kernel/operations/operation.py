@@ -144,13 +144,11 @@ class Operation:
         This applies to a merge patch of the whole record at the path, where a missing body is probably a mistake.
         Memberships are an exception, because their operations may also create the membership.
         """
+        is_record_patch = (
+            self.body_model is not None and issubclass(self.body_model, Patch) and not self.body_model.part
+        )
         changes_membership = any(issubclass(each, Membership) for each in self.record_types_by_parameter.values())
-        return self.patches_record and self.path.endswith("}") and not changes_membership
-
-    @property
-    def patches_record(self) -> bool:
-        """Whether its body is a merge patch of a whole record, and not of a part of one."""
-        return self.body_model is not None and issubclass(self.body_model, Patch) and not self.body_model.part
+        return is_record_patch and self.path.endswith("}") and not changes_membership
 
     @property
     def returns_record_in_path(self) -> bool:

@@ -26,6 +26,7 @@ EXAMPLES: Final[ExampleFactories] = {
         {"destination": _LOG_DESTINATION, "events": _EVENTS, "description": "Feeds the SIEM."}
     ),
     "update_log_stream": lambda _: example({"description": "Feeds the SIEM.", "events": _EVENTS}),
+    "rotate_log_stream_secret": lambda _: example({"graceHours": 1}),
     "create_webhook": lambda _: example({"url": _WEBHOOK_URL, "events": _EVENTS, "description": "Feeds the lake."}),
     "update_webhook": lambda _: example({"url": _WEBHOOK_URL, "description": "Feeds the lake."}),
     "rotate_webhook_secret": lambda _: example({"graceHours": 1}),

@@ -14,6 +14,7 @@ from tests.harness.log_streams import (
     post_log_stream,
 )
 from tests.harness.organizations import create_api_key
+from tests.harness.receiver import Reply
 from tests.harness.webhooks import rename_organization
 
 HTTPS = {"type": "https", "url": "https://example.com/entries"}
@@ -72,7 +73,8 @@ class TestCreateLogStream:
             ({**DATADOG, "site": "datadoghq.example.com"}, "/destination/site"),
             ({**S3, "bucket": "Example.Audit"}, "/destination/bucket"),
             ({**S3, "region": "evil.example.com/"}, "/destination/region"),
-            ({**S3, "prefix": "/a/../b/"}, "/destination/prefix"),
+            ({**S3, "prefix": "/a/b/"}, "/destination/prefix"),
+            ({**S3, "prefix": "a/../b"}, "/destination/prefix"),
             ({**S3, "roleArn": "arn:aws:iam::210987654321:role/admin"}, "/destination/roleArn"),
             ({**S3, "roleArn": OWN_ROLE}, "/destination/roleArn"),
             ({**S3, "externalId": "mine"}, "/destination/externalId"),
@@ -133,11 +135,10 @@ class TestUpdateLogStream:
             stream.update(destination={field: address, credential: destination[credential]})
 
     def test_the_type_of_the_destination_stays(self, stream):
-        answer = stream.patch(
-            "", {"destination": {"type": "datadog", "site": "datadoghq.eu", "url": None, "format": None}}
-        )
-        assert answer.status_and_code == "422 validation_failed"
-        assert answer.json["errors"][0]["pointer"] == "/destination/type"
+        assert stream.update(destination={"type": "https"})["version"] == 1
+        for destination in (DATADOG, {"type": "s3"}, {"type": 1}):
+            answer = stream.patch("", {"destination": destination, "position": 9})
+            assert answer.errors == {"/position": "read_only", "/destination/type": "read_only"}
 
     def test_an_own_role_is_rejected(self, api, organization):
         stream = create_log_stream(api, organization, S3, enabled=False)
@@ -157,6 +158,32 @@ class TestUpdateLogStream:
         workers.deliver()
         types = [entry["type"] for entry in api.get_items(f"{organization.path}/audit-log", caller=organization.owner)]
         assert types.count("organization.log_stream.updated") == 3
+
+    def test_measured_fields_may_be_repeated_but_not_changed(self, new_stream, receiver, rename, send, clock):
+        clock.freeze()
+        stream = new_stream({"type": "https", "url": receiver.url})
+        active = stream.read()
+        receiver.default_reply = Reply(status=500)
+        send()
+        failing = stream.read()
+        assert (failing["status"], failing["version"]) == ("failing", active["version"])
+        rename("Looms")
+        send()
+        shown = stream.read()
+        differing = {name for name in shown if shown[name] != failing[name]}
+        assert differing == {"lagEntries", "lagSeconds", "lastError"}
+        for earlier in (active, failing, shown):  # The version is the same, so the user repeats what was read before.
+            assert stream.patch("", earlier).expect(200).json["version"] == active["version"]
+        for name, value in {"status": "active", "position": 1, "lagSeconds": 10**6, "lastError": None}.items():
+            assert stream.patch("", {name: value}).errors == {f"/{name}": "read_only"}
+            assert stream.patch("", {name: shown[name]}).expect(200).json["version"] == active["version"]
+        for name, value in {"status": "paused", "lagEntries": "1", "lastError": {}, "version": 9, "url": None}.items():
+            assert f"/{name}" in stream.patch("", {**shown, name: value}).errors
+
+    @pytest.mark.parametrize("destination", [SPLUNK, DATADOG, S3])
+    def test_other_destinations_have_no_secret_to_rotate(self, api, organization, destination):
+        stream = create_log_stream(api, organization, destination, enabled=False)
+        assert stream.post("/rotate-secret").status_and_code == "409 invalid_transition"
 
     def test_pausing_is_shown(self, stream):
         assert stream.read()["status"] == "active"

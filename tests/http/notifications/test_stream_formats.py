@@ -59,6 +59,23 @@ class TestFormats:
         state = stream.read()
         assert (state["status"], state["lagEntries"], state["lagSeconds"], state["lastError"]) == ("active", 0, 0, None)
 
+    def test_https_batches_are_also_signed_with_the_former_secret_for_a_while(
+        self, new_stream, receiver, rename, send, clock
+    ):
+        stream = new_stream({"type": "https", "url": receiver.url})
+        rotated = stream.post("/rotate-secret", {"graceHours": 1}).expect(200).json
+        assert rotated["version"] == 2
+        secrets = [rotated["secret"], stream.record["secret"]]
+        for active_secrets in (secrets, secrets[:1]):
+            rename("Looms", "Mills")
+            send()
+            request = receiver.requests[-1]
+            sent_at = datetime.fromtimestamp(int(request.headers["webhook-timestamp"]), tz=UTC)
+            signed = (request.headers["webhook-id"], sent_at, request.body.decode())
+            signatures = [StandardWebhook(secret).sign(*signed) for secret in active_secrets]
+            assert request.headers["webhook-signature"].split() == signatures
+            clock.shift(minutes=61)
+
     def test_splunk_receives_events_of_its_event_collector(self, api, organization, new_stream, receiver, send):
         receiver.default_reply = splunk = SplunkReceiver()
         destination = {

@@ -181,9 +181,12 @@ class TestFailures:
             clock.shift(seconds=expected * 1.3)
             workers.run_until_idle()
 
-    def test_it_is_disabled_after_five_days(self, api, organization, stream, receiver, workers, clock):
+    def test_it_is_disabled_after_five_days_and_the_admins_are_notified(
+        self, api, organization, grace, stream, receiver, workers, clock, mailbox
+    ):
         receiver.default_reply = Reply(status=500)
         workers.deliver()
+        since = stream.read()["failingSince"]
         for _ in range(6):
             clock.shift(days=1)
             workers.run_until_idle()
@@ -194,6 +197,12 @@ class TestFailures:
         workers.run_until_idle()
         newest = api.get_items(f"{organization.path}/audit-log", caller=organization.owner)[0]
         assert newest["type"] == "organization.log_stream.disabled"
+        assert sorted(letter.recipients[0] for letter in mailbox.received_emails) == [
+            organization.owner.email,
+            grace.email,
+        ]
+        assert mailbox.emails[0].subject == f"A log stream of {organization.record['name']} is disabled"
+        assert all(text in mailbox.emails[0].text for text in (receiver.url, since[:4], "for 5 days"))
         receiver.default_reply = Reply()
         receiver.requests.clear()
         assert stream.update(enabled=True)["disabledReason"] is None

@@ -1,4 +1,4 @@
-"""Test test deliveries to webhooks, their rate limit and timeout, and the rotation of secrets."""
+"""Test test deliveries to webhooks, their rate limit and timeout, and the rotation of secrets, also of log streams."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -9,6 +9,7 @@ from chalicelib.kernel.outbound import egress
 from chalicelib.kernel.storage import table
 from tests.harness.organizations import create_api_key, create_organization
 from tests.harness.receiver import Receiver, Reply
+from tests.harness.webhooks import WebhookClient
 
 URL = "https://hooks.example.com/atrium"
 
@@ -40,41 +41,42 @@ class TestTestDelivery:
         assert webhook.read()["status"] == "disabled"
 
 
-def rotate(webhook, hours=None):
+def rotate(recipient, hours=None):
     """Rotate the secret and return when each of the current secrets expires."""
-    rotated = webhook.post("/rotate-secret", {} if hours is None else {"graceHours": hours}).expect(200).json
-    item = table.get((f"O#{webhook.organization.id}", f"W#{webhook.id}"))
+    rotated = recipient.post("/rotate-secret", {} if hours is None else {"graceHours": hours}).expect(200).json
+    prefix = "W" if isinstance(recipient, WebhookClient) else "LOG-STREAM"
+    item = table.get((f"O#{recipient.organization.id}", f"{prefix}#{recipient.id}"))
     assert item
     last_end = max((secret["until"] for secret in item["secrets"] if secret["until"]), default=None)
-    assert rotated["formerSecretsUntil"] == webhook.read()["formerSecretsUntil"] == last_end
+    assert rotated["formerSecretsUntil"] == recipient.read()["formerSecretsUntil"] == last_end
     return [secret["until"] for secret in item["secrets"]]
 
 
-class TestRotateWebhookSecret:
-    @pytest.fixture
-    def webhook(self, new_webhook):
-        return new_webhook(URL)
+class TestRotateSecret:
+    @pytest.fixture(params=["webhook", "log stream"])
+    def recipient(self, request, new_webhook, new_stream):
+        return new_webhook(URL) if request.param == "webhook" else new_stream({"type": "https", "url": URL})
 
-    def test_former_secrets_sign_for_a_day_by_default_which_a_later_rotation_can_only_shorten(self, webhook, clock):
+    def test_former_secrets_sign_for_a_day_by_default_which_a_later_rotation_can_only_shorten(self, recipient, clock):
         clock.freeze("2026-11-20T09:30:00Z")
-        assert rotate(webhook) == [None, "2026-11-21T09:30:00.000Z"]
-        assert rotate(webhook, 168) == [None, "2026-11-27T09:30:00.000Z", "2026-11-21T09:30:00.000Z"]
-        assert rotate(webhook, 1) == [None, *["2026-11-20T10:30:00.000Z"] * 3]
-        assert rotate(webhook, 0) == [None]
+        assert rotate(recipient) == [None, "2026-11-21T09:30:00.000Z"]
+        assert rotate(recipient, 168) == [None, "2026-11-27T09:30:00.000Z", "2026-11-21T09:30:00.000Z"]
+        assert rotate(recipient, 1) == [None, *["2026-11-20T10:30:00.000Z"] * 3]
+        assert rotate(recipient, 0) == [None]
 
-    def test_at_most_five_secrets_are_valid(self, webhook, clock):
+    def test_at_most_five_secrets_are_valid(self, recipient, clock):
         for _ in range(4):
-            rotate(webhook, 1)
-        assert webhook.post("/rotate-secret", {"graceHours": 1}).status_and_code == "409 limit_exceeded"
-        rotate(webhook, 0)
+            rotate(recipient, 1)
+        assert recipient.post("/rotate-secret", {"graceHours": 1}).status_and_code == "409 limit_exceeded"
+        rotate(recipient, 0)
         for _ in range(4):
-            rotate(webhook, 1)
+            rotate(recipient, 1)
         clock.shift(minutes=61)
-        assert len(rotate(webhook, 1)) == 2
+        assert len(rotate(recipient, 1)) == 2
 
-    def test_an_invalid_grace_period_is_rejected(self, webhook):
+    def test_an_invalid_grace_period_is_rejected(self, recipient):
         for hours in (-1, 169, 1.5, "1"):
-            assert list(webhook.post("/rotate-secret", {"graceHours": hours}).errors) == ["/graceHours"], hours
+            assert list(recipient.post("/rotate-secret", {"graceHours": hours}).errors) == ["/graceHours"], hours
 
 
 class TestRateLimit:

@@ -69,6 +69,15 @@ def delete_log_stream(run: ModelRun, by: Sender, record: ModelRecord) -> None:
         _begin_segment(run, record, None)
 
 
+@action(weight=1, log_stream=record_index)
+def rotate_log_stream_secret(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if response := run.request(by, "rotate_log_stream_secret", record, {"graceHours": 0}):
+        former_secret = record.internal["secret"]
+        options: Json = {"derived_fields": PROGRESS_FIELDS, "secret": True}
+        run.apply_change(by, "rotate_log_stream_secret", record, response, {}, **options)
+        assert record.internal["secret"] != former_secret
+
+
 @action(weight=2, log_stream=record_index)
 def test_log_stream(run: ModelRun, by: Sender, record: ModelRecord) -> None:
     if response := run.request(by, "test_log_stream", record):

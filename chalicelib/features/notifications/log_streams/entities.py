@@ -5,9 +5,15 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar, Final
 
-from chalicelib.features.notifications.entities import START_STREAM_TASK, EventRecipient
+from chalicelib.features.notifications.entities import (
+    START_STREAM_TASK,
+    AdminNotice,
+    EventRecipient,
+    former_secrets_end_or_none,
+)
 from chalicelib.features.notifications.log_streams.models.schemas import LogStreamOut, LogStreamStatus
 from chalicelib.features.notifications.webhooks.models.circuit import Circuit
+from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.storage.entity import Collection, Entity, ItemKey, ScheduledTask
 from chalicelib.kernel.storage.log_rules import DERIVED, LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
@@ -55,6 +61,11 @@ class LogStream(EventRecipient):
         if self.disabled_reason:
             return "disabled"
         return "active" if self.enabled else "paused"
+
+    @property
+    def former_secrets_until(self) -> str | None:
+        """Return when the last of the former secrets stops signing, or stopped; None without any."""
+        return former_secrets_end_or_none(self.secrets)
 
     @property
     def audit_log_label(self) -> str:
@@ -135,6 +146,32 @@ class StreamProgress(Entity):
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that redact a person from the last error."""
         return person.redacted_field_changes({"last_error": self.last_error})
+
+
+class StreamDisabledNotice(AdminNotice):
+    """The email to an organization's admins about a log stream that the service disabled."""
+
+    kind, task = "organization.log_stream.disabled_notice", "log_streams.notify"
+    pk, sk = "O#{organization_id}", "LOG-STREAM-NOTICE#{id}"
+
+    log_stream_id: str
+    failing_since: str
+
+    @property
+    def recipient_key(self) -> ItemKey:
+        """Return the item key of the stream."""
+        return LogStream.make_item_key(organization_id=self.organization_id, id=self.log_stream_id)
+
+    @classmethod
+    def create(cls, stream: LogStream, failing_since: str | None, timestamp: str) -> "StreamDisabledNotice":
+        """Return the notice about a stream that is disabled now."""
+        return cls(
+            **new_id_and_time_fields(timestamp),
+            lease_until=timestamp,
+            organization_id=stream.organization_id,
+            log_stream_id=stream.id,
+            failing_since=failing_since or timestamp,
+        )
 
 
 HEALTHY_FIELDS: Final[Mapping[str, Any]] = {

@@ -13,6 +13,7 @@ from chalicelib.features.notifications.log_streams.logic.stream_changes import (
     new_stream_and_secret,
     resolve_start_sequence,
     restarted_progress_fields,
+    rotate_signing_secret,
 )
 from chalicelib.features.notifications.log_streams.logic.stream_state import (
     LogHead,
@@ -30,7 +31,7 @@ from chalicelib.features.notifications.logic.event_access import (
     limit_changed_recipient_to_caller_areas,
 )
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
-from chalicelib.features.notifications.models.schemas import TrialOut
+from chalicelib.features.notifications.models.schemas import SecretRotation, TrialOut
 from chalicelib.features.notifications.webhooks.logic.webhook_requests import failure_reason
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.execution.context import Context
@@ -102,7 +103,7 @@ def get_log_stream(_ctx: Context, log_stream: LogStream, progress: Progress) -> 
     `status` is `active`, `failing` while attempts fail, `paused` by a user, or `disabled` by the service. `lagEntries`
     and `lagSeconds` say how far it is behind the log, and `lastError` why the last failed attempt failed.
     """
-    return describe_stream(log_stream, progress.of(log_stream), progress.log_size)
+    return progress.describe(log_stream)
 
 
 @routes.patch(
@@ -121,6 +122,9 @@ def update_log_stream(
     it. `startAt` restarts it: with a sequence, entries are sent again or skipped, and `now` skips all that wait. A
     credential that is omitted stays, unless URL or site change. After a change by an API key, the stream sends only
     entries that the key may read.
+
+    A field that the service sets, such as `position`, is rejected unless it has its present value. You can also send a
+    whole stream back as you read it, although its lag may have changed since.
     """
     changed = changed_stream_fields(log_stream, body, progress.log_size)
     updated = ctx.changes.update(log_stream, touch=body.start_at is not None, **changed)
@@ -147,6 +151,28 @@ def delete_log_stream(ctx: Context, log_stream: LogStream, progress: Progress) -
     ctx.changes.delete(log_stream)
     ctx.changes.delete(progress.of(log_stream))
     ctx.changes.event(log_stream)
+
+
+@routes.post(
+    "/organizations/{organization_id}/log-streams/{log_stream_id}/rotate-secret",
+    success=200,
+    access=require_organization_role(Role.ADMIN),
+    scope="log-streams:write",
+    emits="organization.log_stream.secret_rotated",
+    grants_access=True,
+)
+def rotate_log_stream_secret(
+    ctx: Context, log_stream: LogStream, progress: Progress, body: SecretRotation
+) -> LogStreamDetailOut:
+    """Replace the secret of a log stream to an HTTPS endpoint. For some hours, the previous secret signs batches too.
+
+    Use it regularly, and at once if the secret may be known to others. Only this response contains the new secret. With
+    `graceHours` 0 the previous one becomes invalid immediately. Streams to Splunk and Datadog have a credential of the
+    provider instead, which PATCH replaces.
+    """
+    secret, secrets = rotate_signing_secret(log_stream, body.grace_hours, ctx.now)
+    rotated = ctx.changes.event(ctx.changes.update(log_stream, secrets=secrets))
+    return describe_stream(rotated, progress.of(rotated), progress.log_size, secret=secret)
 
 
 @routes.post(

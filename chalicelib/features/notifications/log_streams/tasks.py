@@ -3,10 +3,19 @@
 from typing import Any
 
 from chalicelib.features.notifications.entities import START_STREAM_TASK
-from chalicelib.features.notifications.log_streams.entities import HEALTHY_FIELDS, LogStream, StreamProgress
+from chalicelib.features.notifications.log_streams.entities import (
+    HEALTHY_FIELDS,
+    LogStream,
+    StreamDisabledNotice,
+    StreamProgress,
+)
 from chalicelib.features.notifications.log_streams.logic import stream_worker
+from chalicelib.features.notifications.logic import admin_notices
+from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import now, now_ms
+from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox, queues, tasks
 from chalicelib.kernel.work.outbox import Origin
@@ -37,6 +46,28 @@ def send_batches(message: dict[str, Any]) -> None:
     stream_worker.send_waiting_batches(message, message.get("until", now_ms()))
 
 
+@task(StreamDisabledNotice.task)
+def notify_stream_disabled(message: dict[str, Any]) -> None:
+    """Notify the admins of an organization by email that the service disabled a log stream."""
+    admin_notices.send_to_admins(StreamDisabledNotice, message, _render_email_if_still_disabled)
+
+
+def _render_email_if_still_disabled(
+    notice: StreamDisabledNotice, item: Item, organization: Organization
+) -> mail.Email | None:
+    """Return the email of a notice, or None if the stream is enabled again."""
+    stream = LogStream.from_item(item)
+    if stream.disabled_reason is None:
+        return None
+    return mail.render_email(
+        "features/notifications/log_streams/mail.jinja",
+        organization=organization.name,
+        destination=stream.audit_log_label,
+        reason=stream.disabled_reason,
+        failing_since=notice.failing_since,
+    )
+
+
 def _disable_stream(progress: StreamProgress) -> None:
     """Disable a stream, unless it is deleted, or paused by a user. Raises ConcurrentModification."""
     item = table.get(stream_worker.stream_key(progress))
@@ -46,5 +77,7 @@ def _disable_stream(progress: StreamProgress) -> None:
     if stream is None or stream.status != "active":
         changes.commit()
         return
-    changes.event(changes.update(stream, enabled=False, disabled_reason=progress.pending_disable_reason))
+    disabled = changes.event(changes.update(stream, enabled=False, disabled_reason=progress.pending_disable_reason))
+    notice = StreamDisabledNotice.create(disabled, progress.failing_since, changes.now)
+    admin_notices.create_if_mail_is_sent(changes, notice)
     outbox.commit(changes, Origin.system(START_STREAM_TASK))

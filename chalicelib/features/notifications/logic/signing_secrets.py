@@ -4,8 +4,12 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from chalicelib.features.notifications.models import standard_webhooks
-from chalicelib.kernel.core.clock import timestamp_ms
+from chalicelib.kernel.core.clock import after, timestamp_ms
+from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.crypto import symmetric
+
+MAX_ACTIVE_SECRETS: Final = 5
+"""Maximum number of secrets of one webhook or log stream that sign at the same time."""
 
 CONTENT_TYPE: Final = "application/json"
 """The media type of messages to webhooks."""
@@ -39,6 +43,22 @@ def active_stored_secrets(holder: SecretHolder, timestamp: str) -> list[dict[str
 def decrypt_active_secrets(holder: SecretHolder, timestamp: str) -> Sequence[str]:
     """Return the secrets that are valid at a time, with the current one first. Raises DecryptionError."""
     return [_decrypt_secret(holder, item) for item in active_stored_secrets(holder, timestamp)]
+
+
+def rotate_secret(holder: SecretHolder, grace_hours: int, timestamp: str) -> tuple[str, list[dict[str, Any]]]:
+    """Return a new secret, and the stored secrets of a record with it. The former ones end after `grace_hours`.
+
+    Raises Problem `limit_exceeded` if too many are active, and DecryptionError if a stored secret was altered.
+    """
+    secret, until = standard_webhooks.generate_secret(), after(timestamp, hours=grace_hours)
+    former_secrets = active_stored_secrets(holder, timestamp) if grace_hours else []
+    if len(former_secrets) == MAX_ACTIVE_SECRETS:
+        detail = f"{MAX_ACTIVE_SECRETS} secrets are active. Wait until one expires, or rotate with graceHours 0."
+        raise Problem("limit_exceeded", detail)
+    return secret, [
+        encrypted_secret_without_expiry(holder.secret_context, secret),
+        *(reencrypt_secret(holder, item) | {"until": min(item["until"] or until, until)} for item in former_secrets),
+    ]
 
 
 def signed_headers(

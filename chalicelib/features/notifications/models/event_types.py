@@ -97,6 +97,10 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "The service disabled a failing log stream; `disabledReason` has the reason.",
         "The log stream {target} was disabled, because its destination accepts no entries.",
     ),
+    "organization.log_stream.secret_rotated": EventType(
+        "The secret of a log stream was replaced. The event does not contain the secret.",
+        "{actor} gave the log stream {target} a new secret.",
+    ),
     "organization.log_stream.tested": EventType("A log stream was tested.", "{actor} tested the stream {target}."),
     "organization.log_stream.updated": EventType("A log stream was changed.", "{actor} changed the stream {target}."),
     "organization.member.removed": EventType(

@@ -10,7 +10,7 @@ from chalicelib.features.notifications.models.event_types import EVENT_PATTERNS
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.http.fields import Timestamp, Uuid, pattern_validator_and_schema
-from chalicelib.kernel.http.models import ListQuery, Output, RecordOutput, TimeRange
+from chalicelib.kernel.http.models import Input, ListQuery, Output, RecordOutput, TimeRange
 
 DeliveryStatus = Literal["pending", "succeeded", "failed", "skipped"]
 ExactEventType = Annotated[
@@ -78,6 +78,25 @@ EventAreas = Annotated[
     ),
 ]
 """The areas whose events a subscriber may receive."""
+
+FormerSecretsUntil = Annotated[
+    Timestamp | None,
+    Field(
+        description="Until when messages are also signed with former secrets. Once this time has passed, they are "
+        "signed with the current one only. Null if there are no former secrets.",
+        examples=[None],
+    ),
+]
+"""The time until which former secrets sign, too."""
+
+
+class SecretRotation(Input):
+    """How long the previous secret remains valid.
+
+    Messages have a signature for each active secret, so receivers can be updated meanwhile.
+    """
+
+    grace_hours: int = Field(24, ge=0, le=168, examples=[24])
 
 
 class AttemptOut(Output):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
 from typing import Any, ClassVar, Final
 
-from chalicelib.features.notifications.entities import Delivery, Subscriber
+from chalicelib.features.notifications.entities import AdminNotice, Delivery, Subscriber, former_secrets_end_or_none
 from chalicelib.features.notifications.models.schemas import DeliveryOut
 from chalicelib.features.notifications.webhooks.models.attempt_counts import build_counts_update
 from chalicelib.features.notifications.webhooks.models.circuit import Circuit
@@ -21,9 +21,6 @@ from chalicelib.kernel.work.jobs import Job
 
 MAX_WEBHOOKS: Final = 50
 """Webhooks of an organization."""
-
-MAX_ACTIVE_SECRETS: Final = 5
-"""Maximum number of secrets of one webhook that sign at the same time."""
 
 _ERASED_URL_FIELDS: Final = {
     "enabled": False,
@@ -117,7 +114,7 @@ class Webhook(Subscriber):
     @property
     def former_secrets_until(self) -> str | None:
         """Return when the last of the former secrets stops signing, or stopped; None without any."""
-        return max((secret["until"] for secret in self.secrets if secret["until"]), default=None)
+        return former_secrets_end_or_none(self.secrets)
 
     @property
     def is_active_and_not_being_disabled(self) -> bool:
@@ -158,19 +155,18 @@ def secret_context(webhook_id: str) -> str:
     return f"webhook:{webhook_id}"
 
 
-class DisabledNotice(Job):
-    """The email to an organization's admins about a webhook that the service disabled.
-
-    `last_notified_id` is the id of the last member who was notified.
-    """
+class DisabledNotice(AdminNotice):
+    """The email to an organization's admins about a webhook that the service disabled."""
 
     kind, task = "organization.webhook.disabled_notice", "webhooks.notify"
     pk, sk = "O#{organization_id}", "N#{id}"
-    attribute_names: ClassVar = {"last_notified_id": "told"}
 
-    organization_id: str
     webhook_id: str
-    last_notified_id: str | None = None
+
+    @property
+    def recipient_key(self) -> ItemKey:
+        """Return the item key of the webhook."""
+        return Webhook.make_item_key(organization_id=self.organization_id, id=self.webhook_id)
 
     @classmethod
     def create(cls, webhook: Webhook, timestamp: str) -> "DisabledNotice":

@@ -14,9 +14,8 @@ from chalicelib.features.notifications.logic.event_access import (
 from chalicelib.features.notifications.logic.event_payloads import build_event_payload
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.notifications.models import standard_webhooks
-from chalicelib.features.notifications.models.schemas import TrialOut
+from chalicelib.features.notifications.models.schemas import SecretRotation, TrialOut
 from chalicelib.features.notifications.webhooks.entities import (
-    MAX_ACTIVE_SECRETS,
     PROBE_TASK,
     Webhook,
     secret_context,
@@ -25,15 +24,12 @@ from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from chalicelib.features.notifications.webhooks.logic.webhook_requests import failure_reason
 from chalicelib.features.notifications.webhooks.models.circuit import Circuit
 from chalicelib.features.notifications.webhooks.models.schemas import (
-    SecretRotation,
     WebhookCreate,
     WebhookOut,
     WebhookPatch,
 )
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
-from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.results import ListPage
@@ -225,17 +221,5 @@ def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) 
     Use it regularly, and at once if the secret may be known to others. Only this response contains the new secret. With
     `graceHours` 0 the previous one becomes invalid immediately.
     """
-    secret, until = standard_webhooks.generate_secret(), after(ctx.now, hours=body.grace_hours)
-    active_secrets = signing_secrets.active_stored_secrets(webhook, ctx.now) if body.grace_hours else []
-    if len(active_secrets) == MAX_ACTIVE_SECRETS:
-        detail = f"{MAX_ACTIVE_SECRETS} secrets are active. Wait until one expires, or rotate with graceHours 0."
-        raise Problem("limit_exceeded", detail)
-    previous_secrets = [
-        signing_secrets.reencrypt_secret(webhook, item) | {"until": min(item["until"] or until, until)}
-        for item in active_secrets
-    ]
-    rotated = ctx.changes.update(
-        webhook,
-        secrets=[signing_secrets.encrypted_secret_without_expiry(webhook.secret_context, secret), *previous_secrets],
-    )
-    return WebhookOut.of(ctx.changes.event(rotated), secret=secret)
+    secret, secrets = signing_secrets.rotate_secret(webhook, body.grace_hours, ctx.now)
+    return WebhookOut.of(ctx.changes.event(ctx.changes.update(webhook, secrets=secrets)), secret=secret)

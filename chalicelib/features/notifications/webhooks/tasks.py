@@ -1,12 +1,11 @@
 """Tasks that send events to webhooks, probe unresponsive webhooks, and disable those that keep failing."""
 
 import random
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
 from chalicelib.features.notifications.entities import Delivery
-from chalicelib.features.notifications.logic import batches, delivery_attempts
+from chalicelib.features.notifications.logic import admin_notices, batches, delivery_attempts
 from chalicelib.features.notifications.logic.delivery_events import DeliveryEvent
 from chalicelib.features.notifications.logic.retry_schedule import next_attempt_at
 from chalicelib.features.notifications.webhooks.entities import (
@@ -20,17 +19,13 @@ from chalicelib.features.notifications.webhooks.entities import (
 )
 from chalicelib.features.notifications.webhooks.logic import final_outcomes, host_rate_limit, webhook_requests
 from chalicelib.features.notifications.webhooks.models.circuit import CircuitState
-from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import after, now
-from chalicelib.kernel.core.logs import add_fields
-from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
-from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
-from chalicelib.kernel.work import jobs, queues, tasks
+from chalicelib.kernel.work import queues, tasks
 from chalicelib.kernel.work.tasks import task
 
 _PROBE_TIMEOUT_SECONDS: Final = 300
@@ -177,22 +172,8 @@ def _set_probe_at_unless_probe_changed(webhook: Webhook, probe_at: str | None) -
 
 @task(DisabledNotice.task)
 def notify_webhook_disabled(message: dict[str, Any]) -> None:
-    """Notify the admins of an organization who have a verified address by email that the service disabled a webhook.
-
-    If the worker dies between sending an email and storing that, the email is sent twice.
-    """
-    notice = jobs.claim(DisabledNotice, message)
-    if notice is None:
-        return
-    if email := _render_email_if_still_disabled(notice):
-        for admin in _iter_admins_to_notify(notice):
-            try:
-                _send_notice_email(admin, email, notice.attempts)
-            except Problem:
-                jobs.release_with_growing_delay(notice)
-                return
-            notice = jobs.save_progress_and_extend_lease(notice, last_notified_id=admin.id)
-    jobs.remove(notice)
+    """Notify the admins of an organization by email that the service disabled a webhook."""
+    admin_notices.send_to_admins(DisabledNotice, message, _render_email_if_still_disabled)
 
 
 @task(DisableJob.task, emits={final_outcomes.DISABLED_EVENT: Webhook})
@@ -242,14 +223,11 @@ def _store_circuit_and_queue_due_probe(
     return updated
 
 
-def _render_email_if_still_disabled(notice: DisabledNotice) -> mail.Email | None:
-    """Return the email of a notice, or None if the webhook is deleted or enabled again."""
-    webhook_key = Webhook.make_item_key(organization_id=notice.organization_id, id=notice.webhook_id)
-    organization_key = Organization.make_item_key(id=notice.organization_id)
-    items = table.get_all([webhook_key, organization_key])
-    if webhook_key not in items or organization_key not in items:
-        return None
-    webhook, organization = Webhook.from_item(items[webhook_key]), Organization.from_item(items[organization_key])
+def _render_email_if_still_disabled(
+    _notice: DisabledNotice, item: Item, organization: Organization
+) -> mail.Email | None:
+    """Return the email of a notice, or None if the webhook is enabled again."""
+    webhook = Webhook.from_item(item)
     if webhook.disabled_reason is None:
         return None
     return mail.render_email(
@@ -259,22 +237,3 @@ def _render_email_if_still_disabled(notice: DisabledNotice) -> mail.Email | None
         reason=webhook.disabled_reason,
         failing_since=webhook.failing_since or webhook.updated_at,
     )
-
-
-def _iter_admins_to_notify(notice: DisabledNotice) -> Iterator[Member]:
-    """Yield the organization's admins and owner who were not notified yet."""
-    members = Member.in_organization.partition(organization_id=notice.organization_id)
-    for items in table.iter_item_pages(members, since=notice.last_notified_id):
-        # The index lags, so the current items decide who is an admin.
-        for member in map(Member.from_item, table.read_current(items)):
-            if member.id != notice.last_notified_id and Role(member.role).includes(Role.ADMIN):
-                yield member
-
-
-def _send_notice_email(admin: Member, email: mail.Email, attempts: int) -> None:
-    """Send the email to the admin's verified address. An unverified one may be a stranger's."""
-    if recipient := admin.verified_email_or_none:
-        try:
-            mail.send_email(recipient, email, attempts=attempts)
-        except mail.EmailRejected as rejected:
-            add_fields(mail=f"given up: {rejected}")

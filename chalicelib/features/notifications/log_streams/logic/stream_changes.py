@@ -11,16 +11,18 @@ from chalicelib.features.notifications.log_streams.entities import (
 )
 from chalicelib.features.notifications.log_streams.models.destinations import Destination, S3Destination
 from chalicelib.features.notifications.log_streams.models.schemas import LogStreamCreate, LogStreamPatch
-from chalicelib.features.notifications.logic.signing_secrets import encrypted_secret_without_expiry
+from chalicelib.features.notifications.logic import signing_secrets
 from chalicelib.features.notifications.models import standard_webhooks
-from chalicelib.kernel.core.problems import FieldError, ValidationProblem
+from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.outbound.customer_buckets import is_role_of_own_account
 
 _MISSING_CREDENTIAL: Final = "This field is required in a new stream."
 _OTHER_ADDRESS: Final = (
-    "This field is required with another {}. The current credential is sent only to the current one."
+    "This field is required with another {}. The stored credential is only sent where it was sent before."
 )
-_OTHER_TYPE: Final = "The type cannot change. Create another stream, which starts where this one ends."
+_NOTHING_TO_ROTATE: Final = (
+    "Only a stream to an HTTPS endpoint has a secret. Replace the token of Splunk or the API key of Datadog with PATCH."
+)
 _OWN_ACCOUNT: Final = "must be a role of your own AWS account, not of the account of this service"
 
 
@@ -46,7 +48,7 @@ def new_stream_and_secret(
         description=body.description,
         enabled=body.enabled,
         areas=areas,
-        secrets=[encrypted_secret_without_expiry(context, secret)] if secret else [],
+        secrets=[signing_secrets.encrypted_secret_without_expiry(context, secret)] if secret else [],
         external_id=generate_external_id() if destination.type == "s3" else None,
         start_sequence=start_sequence,
     )
@@ -68,19 +70,29 @@ def changed_stream_fields(stream: LogStream, body: LogStreamPatch, log_size: int
 def _changed_destination_fields(stream: LogStream, destination: Destination) -> dict[str, Any]:
     """Return the fields of a stream after a change of its destination. Without a credential, the current one stays.
 
-    Raises ValidationProblem if the type differs, or if the current credential would be sent to another address. Whoever
-    changes the address may not know the credential.
+    Raises ValidationProblem if the current credential would be sent to another address. Whoever changes the address may
+    not know the credential.
     """
-    if destination.type != stream.destination["type"]:
-        raise _invalid_field(destination, "type", "read_only", _OTHER_TYPE)
     _reject_role_of_own_account(destination)
     fields: dict[str, Any] = {"destination": destination.to_public_fields()}
     address = destination.address_field
     if address and not destination.credential and fields["destination"][address] != stream.destination[address]:
         raise _invalid_field(destination, destination.credential_field, "required", _OTHER_ADDRESS.format(address))
     if destination.credential:
-        fields["secrets"] = [encrypted_secret_without_expiry(stream.secret_context, destination.credential)]
+        fields["secrets"] = [
+            signing_secrets.encrypted_secret_without_expiry(stream.secret_context, destination.credential)
+        ]
     return fields
+
+
+def rotate_signing_secret(stream: LogStream, grace_hours: int, timestamp: str) -> tuple[str, list[dict[str, Any]]]:
+    """Return a new secret of an HTTPS endpoint, and the stored secrets with it.
+
+    Raises Problem `invalid_transition` for other destinations, and as `signing_secrets.rotate_secret` does.
+    """
+    if stream.destination["type"] != "https":
+        raise Problem("invalid_transition", _NOTHING_TO_ROTATE)
+    return signing_secrets.rotate_secret(stream, grace_hours, timestamp)
 
 
 def resolve_start_sequence(start_at: str | int, log_size: int) -> int:

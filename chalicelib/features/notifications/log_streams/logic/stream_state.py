@@ -12,7 +12,7 @@ from chalicelib.features.notifications.logic.stream_wakeups import StreamSet, st
 from chalicelib.kernel.audit_log.ledger import head_key, sequence_index_or_batch_key
 from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.ids import timestamp_ms_of_id
-from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
+from chalicelib.kernel.operations.inputs import KnownValues, Measurement, Prefetched
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
@@ -90,7 +90,7 @@ class LogHead(Prefetched):
         return _log_size(self.first_item_or_none)
 
 
-class Progress(Prefetched):
+class Progress(Measurement):
     """The progress of the stream in the path, and the head of the organization's log."""
 
     @classmethod
@@ -110,6 +110,10 @@ class Progress(Prefetched):
     def log_size(self) -> int:
         """Return the number of entries that have a sequence."""
         return _log_size(self.items.get(self.keys[1]))
+
+    def describe(self, record: LogStream) -> LogStreamDetailOut:
+        """Return the stream with its progress. It takes a read if entries wait."""
+        return describe_stream(record, self.of(record), self.log_size)
 
 
 def describe_streams(streams: Sequence[LogStream], organization_id: str) -> list[LogStreamDetailOut]:

@@ -75,8 +75,8 @@ _ObjectPrefix = Annotated[
     str,
     Field(max_length=200),
     *pattern_validator_and_schema(
-        r"^[A-Za-z0-9!_.*'()=-]+(/[A-Za-z0-9!_.*'()=-]+)*$",
-        "must be names of letters, digits and !_.*'()=-, separated by /, without one at either end",
+        r"^\.*[A-Za-z0-9!_*'()=-][A-Za-z0-9!_.*'()=-]*(/\.*[A-Za-z0-9!_*'()=-][A-Za-z0-9!_.*'()=-]*)*$",
+        "must be names of letters, digits and !_.*'()=-, separated by single slashes, not dots only",
     ),
 ]
 _RoleArn = Annotated[
@@ -84,7 +84,7 @@ _RoleArn = Annotated[
     Field(max_length=200),
     *pattern_validator_and_schema(
         rf"^arn:aws(-cn|-us-gov)?:iam::[0-9]{{12}}:role/{ROLE_NAME_PREFIX}[A-Za-z0-9+=,.@_-]{{1,46}}$",
-        f"must be the ARN of a role whose name begins with {ROLE_NAME_PREFIX}",
+        f"must be the ARN of a role without a path, whose name begins with {ROLE_NAME_PREFIX}, such as {_ROLE_ARN}",
     ),
 ]
 _Label = Annotated[

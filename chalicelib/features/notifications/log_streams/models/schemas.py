@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import Field, PlainValidator
 
 from chalicelib.features.notifications.log_streams.models.destinations import AnyDestination, DestinationOut
-from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns
+from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns, FormerSecretsUntil
 from chalicelib.kernel.http.fields import DateTime, Text
 from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
 
@@ -27,7 +27,7 @@ def _parse_start(value: Any) -> str | int:
     if value == "now" or (type(value) is int and 1 <= value <= _MAX_SEQUENCE):
         start: str | int = value
         return start
-    raise ValueError("must be `now`, or a sequence from 1 on")
+    raise ValueError(f"must be `now`, or a sequence from 1 to {_MAX_SEQUENCE}")
 
 
 StartAt = Annotated[
@@ -55,6 +55,11 @@ class LogStreamPatch(Patch):
     `enabled` = true also reactivates one that the service disabled. `startAt` sends entries again, or skips some.
     """
 
+    fixed_fields: ClassVar[Mapping[tuple[str, ...], str]] = {
+        ("destination", "type"): "The type cannot change. Create another stream, with a `startAt` of one above the "
+        "`position` of this one."
+    }
+
     destination: AnyDestination = Field(examples=[_DESTINATION_EXAMPLE])
     events: EventPatterns = Field(_ALL_EVENTS)
     description: Text | None = Field(None, examples=["Feeds the SIEM."])
@@ -74,6 +79,10 @@ class LogStreamOut(RecordOutput):
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "organization.log_stream.updated": _PAUSED_EXAMPLE,
         "organization.log_stream.deleted": _PAUSED_EXAMPLE,
+        "organization.log_stream.secret_rotated": {
+            **_PAUSED_EXAMPLE,
+            "former_secrets_until": "2026-11-21T09:30:00.000Z",
+        },
         "organization.log_stream.tested": _PAUSED_EXAMPLE,
         "organization.log_stream.disabled": {
             "enabled": False,
@@ -100,9 +109,10 @@ class LogStreamOut(RecordOutput):
     )
     secret: str | None = Field(
         None,
-        description="For HTTPS: the secret that signs the batches. Only in the response that creates the stream.",
+        description="For HTTPS: the secret that signs the batches. Only in the response that creates or rotates it.",
         examples=[None],
     )
+    former_secrets_until: FormerSecretsUntil
     disabled_reason: str | None = Field(description="Why the service disabled the stream.", examples=[None])
 
 
@@ -120,7 +130,7 @@ class StreamErrorOut(Output):
 class LogStreamDetailOut(LogStreamOut):
     """A log stream, which sends the entries of an organization's log to a system of yours, in order.
 
-    Only the response that creates a stream to an HTTPS endpoint contains its secret.
+    Only the responses that create or rotate the secret of an HTTPS endpoint contain it.
     """
 
     status: MonitoredStatus = Field(  # type: ignore[assignment]  # entries of the log do not show failures

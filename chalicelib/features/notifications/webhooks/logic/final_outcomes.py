@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from chalicelib.features.notifications.entities import Delivery
+from chalicelib.features.notifications.logic import admin_notices
 from chalicelib.features.notifications.webhooks.entities import (
     PROBE_TASK,
     DisabledNotice,
@@ -18,7 +19,6 @@ from chalicelib.features.notifications.webhooks.entities import (
 )
 from chalicelib.kernel.core.clock import now, sleep_with_jittered_backoff
 from chalicelib.kernel.core.logs import log_and_ignore_aws_errors
-from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
@@ -87,8 +87,7 @@ def _disable_webhook_and_delete_job(job: DisableJob, webhook: Webhook) -> None:
     )
     if not circuit.is_closed:
         changes.enqueue_after_commit(PROBE_TASK, disabled)
-    if settings().mail_from:
-        jobs.create_and_enqueue_after_commit(changes, DisabledNotice.create(disabled, changes.now))
+    admin_notices.create_if_mail_is_sent(changes, DisabledNotice.create(disabled, changes.now))
     changes.delete(job)
     changes.event(disabled)
     outbox.commit(changes, Origin.system(DisableJob.task))

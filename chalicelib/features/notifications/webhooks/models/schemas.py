@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns
+from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns, FormerSecretsUntil
 from chalicelib.features.notifications.models.standard_webhooks import decode_secret
 from chalicelib.features.notifications.models.webhook_urls import TargetUrl
 from chalicelib.kernel.http.fields import Text, Timestamp
@@ -62,15 +62,6 @@ class WebhookPatch(Patch):
     enabled: bool = True
 
 
-class SecretRotation(Input):
-    """How long the previous secret remains valid.
-
-    Messages have a signature for each active secret, so receivers can be updated meanwhile.
-    """
-
-    grace_hours: int = Field(24, ge=0, le=168, examples=[24])
-
-
 class WebhookOut(RecordOutput):
     """An endpoint of yours that receives the events of an organization, signed.
 
@@ -89,13 +80,7 @@ class WebhookOut(RecordOutput):
     secret: str | None = Field(
         None, description="Only in the response that creates or rotates it. Null otherwise.", examples=[None]
     )
-    former_secrets_until: Timestamp | None = Field(
-        description=(
-            "Until when messages are also signed with former secrets. Once this time has passed, they are signed with"
-            " the current one only. Null if there are no former secrets."
-        ),
-        examples=[None],
-    )
+    former_secrets_until: FormerSecretsUntil
     failing_since: Timestamp | None = Field(
         description="The time since when every attempt has failed. Null if the last one succeeded. After a time-out, "
         "the service probes the webhook with one event at a time, and all other events wait until a probe succeeds.",
