@@ -6,7 +6,7 @@ from operator import call
 from typing import Any
 
 from chalicelib.features.audit.proofs.logic.tree_reading import SealedTree, load_verified_paths
-from chalicelib.features.audit.witnesses.entities import CosignedCheckpoint, WitnessedLog, cosigned_note
+from chalicelib.features.audit.witnesses.entities import CosignedCheckpoint, WitnessedLog, cosigned_note, cosigner_names
 from chalicelib.features.audit.witnesses.logic import anchor_proofs, anchored_checkpoints
 from chalicelib.features.audit.witnesses.logic.anchored_checkpoints import AlteredCheckpoint, AnchoredCheckpoint
 from chalicelib.kernel.core.logs import add_fields
@@ -50,6 +50,7 @@ def load_witness_json_or_none(
         "treeSize": checkpoints.parse(cosigned["note"]).checkpoint.size,
         "path": [each.hex() for each in path_to_cosigned],
         "checkpoint": cosigned_note(cosigned),
+        "cosignedBy": cosigner_names(cosigned),
         "consistencyPath": None if consistency_path is None else [each.hex() for each in consistency_path],
     }
 
