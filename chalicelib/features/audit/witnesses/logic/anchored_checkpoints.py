@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Self
 
-from chalicelib.features.audit.log.logic.entry_verification import is_signed_checkpoint_of_log
-from chalicelib.kernel.audit_log.ledger import Head
+from chalicelib.kernel.audit_log.ledger import Head, is_signed_checkpoint_of_log
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.merkle import leaf_hash
