@@ -295,13 +295,13 @@ def _log_integrity_alarms() -> dict[str, Alarm]:
             period_seconds=FIVE_MINUTES,
         ),
         "anchors-refused": Alarm(
-            "A log is inconsistent with its last anchor: it was truncated, forked or altered.",
+            "A log is inconsistent with its last anchor, or an anchored checkpoint was altered before its collection.",
             {"refused": service_metric("AnchorsRefused", "Sum")},
             0,
             period_seconds=HOUR,
         ),
         "tiles-refused": Alarm(
-            "An entry of a log was altered. The tiles from which proofs are computed cannot be built from it.",
+            "A log was altered or forked. The tiles from which proofs are computed cannot be built from its entries.",
             {"refused": service_metric("TilesRefused", "Sum")},
             0,
             period_seconds=FIVE_MINUTES,

@@ -36,7 +36,7 @@ from chalicelib.kernel.core.clock import after, now, now_ms, sleep_with_jittered
 from chalicelib.kernel.core.ids import timestamp_ms_of_id
 from chalicelib.kernel.core.logs import add_fields, add_metrics, add_request_ids
 from chalicelib.kernel.crypto import checkpoints
-from chalicelib.kernel.crypto.checkpoints import Checkpoint
+from chalicelib.kernel.crypto.checkpoints import Checkpoint, NoteError
 from chalicelib.kernel.crypto.merkle import HASH_BYTES, CompactRange
 from chalicelib.kernel.crypto.tree_tiles import MAX_TILE_LEVELS, TILE_WIDTH, completed_nodes
 from chalicelib.kernel.storage import table
@@ -156,6 +156,15 @@ def head_key(log: str) -> ItemKey:
 def checkpoint_origin(log: str) -> str:
     """Return the origin of a log's checkpoints."""
     return f"atrium/{log}"
+
+
+def is_signed_checkpoint_of_log(log: str, size: int, note: str) -> bool:
+    """Return whether a note is a checkpoint of a log at a size that the service has signed."""
+    try:
+        signed = checkpoints.verify_checkpoint_note(note, current_and_former_public_keys())
+    except NoteError:
+        return False
+    return (signed.origin, signed.size) == (checkpoint_origin(log), size)
 
 
 def sequence_index_or_batch_key(log: str, sequence: int) -> tuple[str, str]:

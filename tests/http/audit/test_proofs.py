@@ -20,6 +20,7 @@ from tests.harness.erasures import complete_erasure
 from tests.harness.exports import append_entries
 from tests.harness.log_records import capture_log_records
 from tests.harness.memory_aws import Item
+from tests.harness.organizations import create_organization
 from tests.harness.stored_logs import StoredLog
 
 TILES = 256
@@ -301,13 +302,54 @@ def test_tiles_are_built_in_slices_while_the_log_grows(long_log, workers, monkey
     check_proof(long_log, 5)
 
 
-def test_altered_progress_of_the_job_does_no_harm(long_log, workers, clock):
-    remove_tiles(long_log)
-    long_log.get(f"/{entry_id(long_log, 5)}/proof").expect(503)
-    [job] = [item for item in memory_aws.all_items() if item.get("kind") == TileBuild.kind]
-    alter_item(job, size=TILES, peaks=bytes(32))
+ALTERED_PROGRESS: Final = (
+    {"size": TILES, "peaks": bytes(32)},
+    {"size": 2 * TILES - 6, "peaks": bytes(7 * 32)},
+    {"size": 4 * TILES, "peaks": bytes(32)},
+    {"size": TILES, "peaks": b"short"},
+    {"size": "nine"},
+)
+
+
+@pytest.mark.parametrize("ignores_tiles", [False, True])
+def test_the_job_recovers_from_altered_progress(long_log, workers, clock, ignores_tiles):
+    for progress in ALTERED_PROGRESS:
+        remove_tiles(long_log)
+        long_log.get(f"/{entry_id(long_log, 5)}/proof").expect(503)
+        [job] = [item for item in memory_aws.all_items() if item.get("kind") == TileBuild.kind]
+        alter_item(job, **progress, ignores_tiles=ignores_tiles)
+        workers.run_until_idle()
+        clock.shift(hours=1)
+        workers.run_until_idle()
+        check_tiles(long_log)
+        assert not [item for item in memory_aws.all_items() if item.get("kind") == TileBuild.kind]
+    check_proof(long_log, 5)
+
+
+def test_a_log_whose_head_signs_other_entries_is_reported_each_hour_and_blocks_no_other(
+    long_log, api, ada, workers, clock
+):
+    other_log = StoredLog(api, workers, create_organization(api, ada))
+    append_entries(other_log.id, TILES)
+    for log in (long_log, other_log):
+        remove_tiles(log)
+    head = long_log.head
+    forged = CompactRange(head["size"], (bytes(32), *ledger.split_hashes(head["peaks"])[1:]))
+    note = sign_checkpoint(long_log.organization, forged.size, forged.root_hash())
+    long_log.alter_head(peaks=b"".join(forged.peaks), note=note)
+    for log in (long_log, other_log):
+        log.get("/consistency", **{"from": TILES}).expect(503)
+    for _ in range(2):
+        with capture_log_records() as records:
+            workers.run_until_idle()
+        [record] = [record for record in records if "TilesRefused" in record]
+        assert (record["tenant"], record["refused"], record["TilesRefused"]) == (long_log.id, "forked", 1)
+        check_tiles(other_log)
+        clock.shift(hours=1)
+    memory_aws.put_item(head)
     workers.run_until_idle()
     check_tiles(long_log)
+    check_proof(long_log, 5)
 
 
 MILLION: Final = 1_000_000

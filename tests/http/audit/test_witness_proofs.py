@@ -67,6 +67,12 @@ def anchor_leaves():
     return [anchor_leaf_hash(note) for note in notes]
 
 
+def with_invalid_last_signature(note):
+    lines = note.split("\n")
+    lines[-2] = lines[-2][:-12] + "AAAAAAAAAA=="
+    return "\n".join(lines)
+
+
 def root_in(note):
     return base64.b64decode(note.split("\n")[2])
 
@@ -105,7 +111,19 @@ class TestReceipt:
         assert (witness["treeSize"], root_in(witness["checkpoint"])) == (3, rfc6962.tree_root(anchor_leaves()))
         names = re.findall("^— ([^ ]+) ", witness["checkpoint"], re.MULTILINE)
         assert names[0] == ORIGIN
-        assert sorted(names[1:]) == ["w0.example", "w1.example", "w2.example"]
+        assert sorted(names[1:]) == witness["cosignedBy"] == ["w0.example", "w1.example", "w2.example"]
+
+    def test_gets_the_cosignatures_of_a_silent_and_of_a_new_witness_later(self, logs, witnesses, configure):
+        configure(witnesses=", ".join(each.setting for each in witnesses[:2]))
+        witnesses[0].respond = is_silent
+        logs[0].anchor()
+        assert receipt(logs[0])["witness"]["cosignedBy"] == ["w1.example"]
+        witnesses[0].respond = None
+        configure(witnesses=", ".join(each.setting for each in witnesses))
+        logs[1].append()
+        logs[0].anchor()
+        witness = receipt(logs[0])["witness"]
+        assert (witness["cosignedBy"], witness["treeSize"]) == (["w0.example", "w1.example", "w2.example"], 4)
 
     def test_has_no_cosignatures_before_the_log_was_anchored_and_without_witnesses(self, logs, configure, short_log):
         assert receipt(logs[0])["witness"] is None
@@ -236,10 +254,19 @@ class TestVerifier:
         elif name == "checkpoint":
             witness["checkpoint"] = proof["checkpoint"]
         else:
-            lines = witness["checkpoint"].split("\n")
-            lines[-2] = lines[-2][:-12] + "AAAAAAAAAA=="
-            witness["checkpoint"] = "\n".join(lines)
-        assert verify(proof)[0] == 1
+            witness["checkpoint"] = with_invalid_last_signature(witness["checkpoint"])
+        assert verify(proof, ["--require-witnesses", "1"])[0] == 1
+
+    def test_ignores_an_invalid_signature_of_a_key_that_is_not_trusted(self, logs, witnesses, verify):
+        logs[0].anchor()
+        proof = receipt(logs[0])
+        note = with_invalid_last_signature(proof["witness"]["checkpoint"])
+        proof["witness"]["checkpoint"] = note
+        (name,) = re.findall("^— ([^ ]+) ", note.splitlines()[-1])
+        trusted = [each.verifier_key for each in witnesses if each.name != name]
+        code, output = verify(proof, keys=trusted)
+        assert code == 0, output
+        assert "2 of 2 witnesses have cosigned" in output
 
     @pytest.mark.parametrize("witness", [1, [], {}, {"anchor": {}}, {"anchor": {"checkpoint": 1}}])
     def test_rejects_a_malformed_proof(self, logs, verify, witness):

@@ -13,7 +13,7 @@ from chalicelib.features.audit.witnesses.models.settings import WitnessSettings
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.entry_macs import load_signing_key_matching_public_key
 from chalicelib.kernel.audit_log.ledger import Head, head_key
-from chalicelib.kernel.core.settings import section
+from chalicelib.kernel.core.settings import section, settings
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.storage import table
@@ -24,6 +24,8 @@ from tests.harness.index_lag import LAGS, lag_indexes
 from tests.harness.log_records import capture_log_records, embedded_metrics
 from tests.harness.stored_records import load_item
 from tests.harness.witnesses import ORIGIN, FakeWitness, anchor_leaf_hash, is_silent
+
+OTHER_KEY = base64.b64encode(bytes(32)).decode()
 
 
 def stored_log():
@@ -52,6 +54,10 @@ def tree_of_anchors():
     items = [item for item in memory_aws.all_items() if "leaf_index" in item]
     by_index = {item["leaf_index"]: anchor_leaf_hash(item["note"]) for item in items}
     return [by_index[index] for index in range(len(items))]
+
+
+def receipt_of(log):
+    return log.get(f"/{log.entry(1)['sk']}/proof").expect(200).json
 
 
 def retry_due_submissions(workers, clock, minutes):
@@ -157,6 +163,34 @@ class TestRecovery:
         assert anchor_log.load_head_or_empty().tree.root_hash() == rfc6962.tree_root(tree_of_anchors())
         workers.deliver()
         assert best_cosigners() == ["w0.example", "w1.example", "w2.example"]
+
+    def test_an_altered_checkpoint_is_reported_each_hour_and_blocks_no_other(self, logs, witness):
+        for log in logs:
+            anchored_checkpoints.store_if_absent(log.id, Head.from_item_or_empty(table.get(head_key(log.id))))
+        key = anchored_checkpoints.checkpoint_key(logs[1].id, 1)
+        genuine, note = load_item(key), anchored(logs[0]).note
+        altered = [
+            {"note": "garbage"},
+            {"note": note},
+            {"note": 1},
+            {"log": logs[0].id},
+            {"size": 2},
+            {"leaf_index": "0"},
+        ]
+        for attributes in altered:
+            memory_aws.put_item(genuine | attributes)
+            with capture_log_records() as records:
+                logs[0].anchor()
+            (record,) = (each for each in records if "alteredAnchors" in each)
+            assert record["alteredAnchors"] == [" ".join(key)]
+            assert embedded_metrics(record, "stage") == {"AnchorsRefused": 1}
+            assert receipt_of(logs[1])["witness"] is None
+        assert best_cosigners() == ["w0.example", "w1.example", "w2.example"]
+        memory_aws.put_item(genuine)
+        assert len(tree_of_anchors()) == len(logs) - 1
+        logs[0].anchor()
+        assert anchored(logs[1]).leaf_index == len(logs) - 1
+        assert witness.latest[ORIGIN] == (len(logs), rfc6962.tree_root(tree_of_anchors()))
 
     def test_an_altered_head_is_reported_and_not_extended(self, logs):
         logs[0].anchor()
@@ -364,6 +398,26 @@ def test_a_new_origin_begins_a_new_log_for_the_witnesses_with_the_same_anchors(l
         (4, rfc6962.tree_root(tree_of_anchors()))
     }
     assert [each["note"].partition("\n")[0] for each in stored_log().cosigned] == ["new.example/anchors"]
+
+
+def test_after_a_rotation_of_the_signing_key_an_unchanged_log_is_signed_and_cosigned_again(
+    api, logs, witnesses, witness, configure, workers, clock
+):
+    logs[0].anchor()
+    configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=settings().audit_public_keys)
+    new_key = base64.b64decode(api.get("/status").json["auditPublicKey"])
+    for each in witnesses[1:]:
+        each.public_keys[ORIGIN] = new_key
+    logs[0].anchor()
+    assert checkpoints.verify_checkpoint_note(stored_log().published_note, [new_key]).size == 3
+    assert [len(each["cosignatures"]) for each in stored_log().cosigned] == [2, 3]
+    witness.public_keys[ORIGIN] = new_key
+    retry_due_submissions(workers, clock, minutes=2)
+    logs[0].anchor()
+    (cosigned,) = stored_log().cosigned
+    assert (cosigned["note"], len(cosigned["cosignatures"])) == (stored_log().published_note, 3)
+    assert [len(each.bodies) for each in witnesses] == [3, 2, 2]
+    assert len(tree_of_anchors()) == len(logs)
 
 
 class TestQuorum:

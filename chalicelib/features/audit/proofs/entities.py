@@ -2,6 +2,7 @@
 
 from chalicelib.kernel.audit_log.ledger import split_hashes
 from chalicelib.kernel.crypto.merkle import CompactRange
+from chalicelib.kernel.crypto.tree_tiles import TILE_WIDTH
 from chalicelib.kernel.work.jobs import Job
 
 
@@ -22,8 +23,8 @@ class TileBuild(Job):
 
     @property
     def tree(self) -> CompactRange:
-        """The tree of the tiles that are complete so far. It is empty if somebody altered the progress."""
+        """The tree of the tiles that are complete so far. It is empty if the stored progress is not that of tiles."""
         try:
-            return CompactRange(self.size, split_hashes(self.peaks))
-        except ValueError:
+            return CompactRange() if self.size % TILE_WIDTH else CompactRange(self.size, split_hashes(self.peaks))
+        except (TypeError, ValueError):
             return CompactRange()

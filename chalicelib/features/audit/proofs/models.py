@@ -117,6 +117,11 @@ class WitnessProof(Output):
         " tlog-cosignature).",
         examples=[_COSIGNED_CHECKPOINT_EXAMPLE],
     )
+    cosigned_by: list[str] = Field(
+        description="The names of the witnesses that have cosigned `checkpoint`. Verify their signatures: the names"
+        " prove nothing.",
+        examples=[["witness.example"]],
+    )
     consistency_path: list[HexHash] | None = Field(
         description="RFC 9162 consistency proof from `witnessedSize` of the query to `treeSize`, hex. Null without"
         " `witnessedSize`, and if it is greater than `treeSize`.",

@@ -22,25 +22,29 @@ from chalicelib.kernel.work.tasks import task
 MAX_TILES_PER_STEP: Final = 16
 """Tiles of leaves that are stored in one transaction."""
 
+_REBUILD_DELAY_SECONDS: Final = 3_600
+"""Time after which the tiles are built again if those that were built from the entries are not of the signed tree."""
+
 
 @task(TileBuild.task)
 def build_tiles(message: dict[str, Any]) -> None:
     """Store the full tiles of a log, and their roots in the tiles above them, up to the signed head.
 
-    A tile that is stored already is used as it is. If the result is not the signed tree, all tiles are built again from
-    the entries, each of which is verified. At an entry that was altered, the job stops and tries again later; its log
-    record gives the reason, and the metric TilesRefused counts it.
+    A tile that is stored already is used as it is. If the result is not the signed tree, a tile or the progress of the
+    job was altered, and all tiles are built again from the entries, each of which is verified. If that is not the
+    signed tree either, the head signs another history than the entries: the log was forked. The job then repeats the
+    build each hour. At an entry that was altered, it stops and tries again later. In both cases its log record gives
+    the reason, and the metric TilesRefused counts it.
     """
     job, ends_at = jobs.claim(TileBuild, message), jobs.slice_deadline_monotonic()
     if job is None:
         return
     add_fields(tenant=job.log_id)
-    target = _load_target_tree_or_none(job.log_id)
-    while target is not None and job.tree.size < target.size:
+    target = _load_target_tree_or_fault(job.log_id)
+    while isinstance(target, CompactRange) and job.tree.size < target.size:
         tiles = _load_next_tiles_or_fault(job, target.size)
         if isinstance(tiles, Fault):
-            add_fields(refused=tiles.failure, sequence=tiles.sequence)
-            target = None
+            target = tiles
             break
         job = _store_tiles_and_progress(job, tiles)
         if time.monotonic() > ends_at:
@@ -49,14 +53,14 @@ def build_tiles(message: dict[str, Any]) -> None:
     _finish(job, target)
 
 
-def _load_target_tree_or_none(log_id: str) -> CompactRange | None:
-    """Return the tree of the full tiles of a log's signed head, or None if somebody altered the head."""
+def _load_target_tree_or_fault(log_id: str) -> CompactRange | Fault:
+    """Return the tree of the full tiles of a log's signed head, or the fault of a head that somebody altered."""
     try:
         head = Head.from_item_or_empty(table.get(head_key(log_id)))
     except BrokenHead:
-        return None
-    if head.tree.size and find_head_fault(log_id, head):
-        return None
+        return Fault("bad_signature", None)
+    if head.tree.size and (fault := find_head_fault(log_id, head)):
+        return fault
     tile_count = head.tree.size // TILE_WIDTH
     return CompactRange(tile_count * TILE_WIDTH, head.tree.peaks[: tile_count.bit_count()])
 
@@ -112,12 +116,21 @@ def _store_tiles_and_progress(job: TileBuild, tiles: Sequence[_LeafTile]) -> Til
     return jobs.save_progress_and_extend_lease(job, changes, size=tree.size, peaks=b"".join(tree.peaks))
 
 
-def _finish(job: TileBuild, target: CompactRange | None) -> None:
+def _finish(job: TileBuild, target: CompactRange | Fault) -> None:
     """Remove the job if its tiles are those of the signed tree. Otherwise repeat it, from the entries or later."""
     if job.tree == target:
         jobs.remove(job)
-    elif target is not None and not job.ignores_tiles:
-        jobs.release(job, size=0, peaks=b"", ignores_tiles=True)
-    else:
-        add_metrics(TilesRefused=1)
+    elif isinstance(target, Fault):
+        _report_refused_tiles(target)
         jobs.release_with_growing_delay(job)
+    else:
+        if job.ignores_tiles:
+            _report_refused_tiles(Fault("forked", None))
+        # The stored progress may have been altered, so it is never continued after a mismatch.
+        delay_seconds = _REBUILD_DELAY_SECONDS if job.ignores_tiles else 0
+        jobs.release(job, delay_seconds=delay_seconds, size=0, peaks=b"", ignores_tiles=True)
+
+
+def _report_refused_tiles(fault: Fault) -> None:
+    add_fields(refused=fault.failure, sequence=fault.sequence)
+    add_metrics(TilesRefused=1)

@@ -42,7 +42,7 @@ class Witness(Job):
     @property
     def name(self) -> str:
         """Return the name of the witness's key."""
-        return self.verifier_key.partition("+")[0]
+        return _key_name(self.verifier_key)
 
 
 class WitnessedLog(Entity):
@@ -91,6 +91,15 @@ def cosigners(checkpoint: CosignedCheckpoint) -> set[str]:
     return {*checkpoint["cosignatures"]}
 
 
+def cosigner_names(checkpoint: CosignedCheckpoint) -> list[str]:
+    """Return the names of the witnesses that have cosigned a checkpoint, in alphabetical order."""
+    return sorted(map(_key_name, cosigners(checkpoint)))
+
+
 def cosigned_note(checkpoint: CosignedCheckpoint) -> str:
     """Return a checkpoint as a note with the signature of the log and all cosignatures."""
     return "".join([checkpoint["note"], *(f"{line}\n" for line in checkpoint["cosignatures"].values())])
+
+
+def _key_name(verifier_key: str) -> str:
+    return verifier_key.partition("+")[0]

@@ -25,6 +25,7 @@ _ANCHORING_SECONDS: Final = 600
 """Time that the hourly anchoring of all logs usually takes. What is anchored later is collected an hour later."""
 
 _REFUSAL_DELAY_SECONDS: Final = 3_600
+_MAX_LOGGED_KEYS: Final = 20
 
 
 def queue_collection() -> None:
@@ -39,20 +40,17 @@ def queue_collection() -> None:
 def collect_anchored_checkpoints(message: dict[str, Any]) -> None:
     """Append the anchored checkpoints of all logs to the log of anchors, and publish it to the witnesses.
 
-    The metric WitnessesSilent counts the witnesses that have not cosigned for hours. If the head was altered, nothing
-    is appended: the metric AnchorsRefused counts that, as for other logs.
+    The metric WitnessesSilent counts the witnesses that have not cosigned for hours. A checkpoint that somebody altered
+    is not appended. It stays pending, and the metric AnchorsRefused counts it each hour. If the head of the log of
+    anchors was altered, nothing is appended, which the metric counts, too.
     """
     if (message["pk"], message["sk"]) != anchor_log.HEAD_KEY:
         return
     add_fields(tenant=ANCHOR_LOG)
-    ends_at, count = jobs.slice_deadline_monotonic(), 0
     try:
-        for batch in anchored_checkpoints.iter_pending_batches():
-            count += anchor_log.append(batch)
-            add_fields(collected=count)
-            if time.monotonic() > ends_at:
-                queues.enqueue_message(message)
-                return
+        if not _append_pending_before_deadline():
+            queues.enqueue_message(message)
+            return
         witnesses = publication.publish_head()
     except BrokenHead:
         add_fields(refused="bad_signature")
@@ -64,6 +62,24 @@ def collect_anchored_checkpoints(message: dict[str, Any]) -> None:
     for witness in witnesses:
         if witness.lease_until is not None:
             queues.enqueue(Witness.task, witness.item_key)
+
+
+def _append_pending_before_deadline() -> bool:
+    """Append the pending checkpoints to the log of anchors, and return whether the time sufficed for all of them.
+
+    Raises BrokenHead.
+    """
+    ends_at, count, altered = jobs.slice_deadline_monotonic(), 0, list[str]()
+    for keys in anchored_checkpoints.iter_pending_batches():
+        appended_count, altered_in_batch = anchor_log.append(keys)
+        count, altered = count + appended_count, altered + altered_in_batch
+        add_fields(collected=count)
+        if altered:
+            add_fields(alteredAnchors=altered[:_MAX_LOGGED_KEYS])
+            add_metrics(AnchorsRefused=len(altered))
+        if time.monotonic() > ends_at:
+            return False
+    return True
 
 
 @task(Witness.task)

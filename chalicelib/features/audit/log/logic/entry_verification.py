@@ -156,15 +156,6 @@ def find_head_fault(log_id: str, head: Head) -> Fault | None:
     return None if signed.root == head.tree.root_hash() else Fault("forked", None)
 
 
-def is_signed_checkpoint_of_log(log_id: str, size: int, note: str) -> bool:
-    """Return whether a note is a checkpoint of a log at a size that the service has signed."""
-    try:
-        signed = checkpoints.verify_checkpoint_note(note, current_and_former_public_keys())
-    except NoteError:
-        return False
-    return (signed.origin, signed.size) == (checkpoint_origin(log_id), size)
-
-
 def has_entry_display_attributes(item: Item) -> bool:
     """Return whether an item has all attributes that are needed to show it as an entry."""
     names = ["id", "created_at", "updated_at", "log_id", "type", *(() if "erased" in item else ("actor",))]

@@ -5,11 +5,10 @@ from functools import partial
 from operator import call
 from typing import Any
 
-from chalicelib.features.audit.log.logic.entry_verification import is_signed_checkpoint_of_log
 from chalicelib.features.audit.proofs.logic.tree_reading import SealedTree, load_verified_paths
-from chalicelib.features.audit.witnesses.entities import CosignedCheckpoint, WitnessedLog, cosigned_note
+from chalicelib.features.audit.witnesses.entities import CosignedCheckpoint, WitnessedLog, cosigned_note, cosigner_names
 from chalicelib.features.audit.witnesses.logic import anchor_proofs, anchored_checkpoints
-from chalicelib.features.audit.witnesses.logic.anchored_checkpoints import AnchoredCheckpoint
+from chalicelib.features.audit.witnesses.logic.anchored_checkpoints import AlteredCheckpoint, AnchoredCheckpoint
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.crypto import checkpoints
@@ -27,18 +26,18 @@ def load_witness_json_or_none(
     with which the proof has to be consistent. The result is also None if somebody altered what is stored for the proof.
     The log record then has `witnessProofMissing`.
     """
-    anchor = anchored_checkpoints.find_first_with_entry(tree.log_id, index + 1)
-    if anchor is None or anchor.leaf_index is None or anchor.size > tree.size:
-        return None
-    cosigned = witnessed_log.find_best_checkpoint_beyond(anchor.leaf_index)
-    if cosigned is None:
-        return None
     try:
+        anchor = anchored_checkpoints.find_first_with_entry(tree.log_id, index + 1)
+        if anchor is None or anchor.leaf_index is None or anchor.size > tree.size:
+            return None
+        cosigned = witnessed_log.find_best_checkpoint_beyond(anchor.leaf_index)
+        if cosigned is None:
+            return None
         anchor_path = partial(_load_path_to_anchor, tree, index, leaf, anchor)
         cosigned_path = partial(_load_path_to_cosigned_checkpoint, anchor, anchor.leaf_index, cosigned, earlier_size)
         reads: list[Callable[[], Any]] = [anchor_path, cosigned_path]
         path_to_anchor, (path_to_cosigned, consistency_path) = table.gather(call, reads)
-    except (MissingHash, AlteredProof, Problem) as error:
+    except (MissingHash, AlteredProof, AlteredCheckpoint, Problem) as error:
         add_fields(witnessProofMissing=str(error))
         return None
     return {
@@ -51,6 +50,7 @@ def load_witness_json_or_none(
         "treeSize": checkpoints.parse(cosigned["note"]).checkpoint.size,
         "path": [each.hex() for each in path_to_cosigned],
         "checkpoint": cosigned_note(cosigned),
+        "cosignedBy": cosigner_names(cosigned),
         "consistencyPath": None if consistency_path is None else [each.hex() for each in consistency_path],
     }
 
@@ -60,9 +60,7 @@ class AlteredProof(Exception):
 
 
 def _load_path_to_anchor(tree: SealedTree, index: int, leaf: bytes, anchor: AnchoredCheckpoint) -> Sequence[bytes]:
-    """Return the inclusion proof of an entry in the tree that was anchored. Raises AlteredProof and Problem."""
-    if not is_signed_checkpoint_of_log(tree.log_id, anchor.size, anchor.note):
-        raise AlteredProof("the anchored checkpoint was altered")
+    """Return the inclusion proof of an entry in the tree that was anchored. Raises Problem."""
     root = checkpoints.parse(anchor.note).checkpoint.root
 
     def is_proof(paths: Sequence[Sequence[bytes]]) -> bool:

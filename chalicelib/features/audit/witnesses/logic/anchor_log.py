@@ -5,10 +5,11 @@ checkpoints: it gives each its position and moves the head, on condition that th
 repeated tasks append each checkpoint once. All hashes of the tree are stored in tiles, also those of the last leaves.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.features.audit.witnesses.entities import PARTITION
-from chalicelib.features.audit.witnesses.logic.anchored_checkpoints import AnchoredCheckpoint, list_still_pending
+from chalicelib.features.audit.witnesses.logic.anchored_checkpoints import AnchoredCheckpoint, load_pending
 from chalicelib.features.audit.witnesses.models.settings import WitnessSettings
 from chalicelib.kernel.audit_log.entry_macs import current_and_former_public_keys, load_signing_key_matching_public_key
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
@@ -49,21 +50,21 @@ def load_head_or_empty() -> Head:
     return head
 
 
-def append(batch: list[AnchoredCheckpoint]) -> int:
-    """Append those checkpoints of a batch that are pending, and return their number.
+def append(keys: Sequence[ItemKey]) -> tuple[int, list[str]]:
+    """Append those checkpoints of a batch that are pending. Return their number, and the keys of altered ones.
 
-    Raises BrokenHead, Problem `unavailable`, and ConcurrentModification if other workers keep moving the head.
+    Altered checkpoints are not appended. Raises BrokenHead, Problem `unavailable`, and ConcurrentModification if other
+    workers keep moving the head.
     """
     for attempt in range(_MAX_TRIES):
-        pending = list_still_pending(batch)
-        if not pending:
-            return 0
+        pending, altered = load_pending(keys)
         try:
-            table.write_transaction(_append_writes(load_head_or_empty(), pending))
+            if pending:
+                table.write_transaction(_append_writes(load_head_or_empty(), pending))
         except TransactionCancelled:
             sleep_with_jittered_backoff(attempt)
         else:
-            return len(pending)
+            return len(pending), altered
     raise ConcurrentModification
 
 

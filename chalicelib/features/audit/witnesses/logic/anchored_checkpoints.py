@@ -5,15 +5,15 @@ and the root in base64. So the log of anchors does not reveal the ids of organiz
 
 An item for each checkpoint is stored before its log counts as anchored, so none is lost. It is in an index until it has
 its position, `leaf_index`, in the log of anchors. A checkpoint is identified by its log and size, so it has one leaf,
-however often it is stored.
+however often it is stored. An item that somebody altered is never appended, and blocks no other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Self
 
-from chalicelib.kernel.audit_log.ledger import Head
+from chalicelib.kernel.audit_log.ledger import Head, is_signed_checkpoint_of_log
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.merkle import leaf_hash
@@ -29,6 +29,10 @@ BATCH_SIZE: Final = 90
 """Checkpoints that are appended in one transaction. The head and the tiles of the tree need further writes."""
 
 
+class AlteredCheckpoint(Exception):
+    """Somebody altered the item of an anchored checkpoint. The message is its key."""
+
+
 @dataclass(frozen=True)
 class AnchoredCheckpoint:
     """An anchored checkpoint of a log. `leaf_index`: its position in the log of anchors from 0, None if pending."""
@@ -40,8 +44,16 @@ class AnchoredCheckpoint:
 
     @classmethod
     def from_item(cls, item: Item) -> Self:
-        """Return the checkpoint in an item."""
-        return cls(item["log"], item["size"], item["note"], item.get("leaf_index"))
+        """Return the checkpoint in an item, whose signature is verified. Raises AlteredCheckpoint."""
+        log, size, note, leaf_index = (item.get(name) for name in ("log", "size", "note", "leaf_index"))
+        if (
+            not (isinstance(log, str) and isinstance(size, int) and isinstance(note, str))
+            or not isinstance(leaf_index, int | None)
+            or checkpoint_key(log, size) != (item["pk"], item["sk"])
+            or not is_signed_checkpoint_of_log(log, size, note)
+        ):
+            raise AlteredCheckpoint(f"{item['pk']} {item['sk']}")
+        return cls(log, size, note, leaf_index)
 
     @property
     def leaf(self) -> bytes:
@@ -79,21 +91,34 @@ def store_if_absent(log: str, head: Head) -> None:
             raise
 
 
-def iter_pending_batches() -> Iterator[list[AnchoredCheckpoint]]:
-    """Yield the pending checkpoints in batches of up to `BATCH_SIZE`, as the index shows them."""
+def iter_pending_batches() -> Iterator[list[ItemKey]]:
+    """Yield the keys of the pending checkpoints in batches of up to `BATCH_SIZE`, as the index shows them."""
     for shard in range(PENDING_SHARDS):
         for items in table.iter_item_pages(Partition(pending_pk(shard), "index2"), limit=BATCH_SIZE):
             if items:
-                yield [AnchoredCheckpoint.from_item(item) for item in items]
+                yield [(item["pk"], item["sk"]) for item in items]
 
 
-def list_still_pending(batch: list[AnchoredCheckpoint]) -> list[AnchoredCheckpoint]:
-    """Return those checkpoints of a batch that have no position yet. The index may lag."""
-    items = table.get_all(checkpoint_key(each.log, each.size) for each in batch)
-    return [each for each in map(AnchoredCheckpoint.from_item, items.values()) if each.leaf_index is None]
+def load_pending(keys: Iterable[ItemKey]) -> tuple[list[AnchoredCheckpoint], list[str]]:
+    """Return those checkpoints of a batch that have no position yet, and the keys of those that somebody altered.
+
+    The index may lag, so the checkpoints are read again.
+    """
+    pending, altered = list[AnchoredCheckpoint](), list[str]()
+    for item in table.get_all(keys).values():
+        try:
+            checkpoint = AnchoredCheckpoint.from_item(item)
+        except AlteredCheckpoint as error:
+            altered.append(str(error))
+        else:
+            pending += [checkpoint] if checkpoint.leaf_index is None else []
+    return pending, altered
 
 
 def find_first_with_entry(log: str, sequence: int) -> AnchoredCheckpoint | None:
-    """Return the smallest anchored checkpoint of a log whose tree contains an entry, or None."""
+    """Return the smallest anchored checkpoint of a log whose tree contains an entry, or None.
+
+    Raises AlteredCheckpoint.
+    """
     items = table.query(checkpoint_key(log, 0)[0], since=checkpoint_key(log, sequence)[1], limit=1).items
     return AnchoredCheckpoint.from_item(items[0]) if items else None
