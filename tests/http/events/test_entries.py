@@ -161,6 +161,8 @@ class TestInvalidEvents:
             ({"type": "invoice.lost"}, {"/type": "not_one_of"}),
             ({"type": "organization.updated"}, {"/type": "not_one_of"}),
             ({"type": "Invoice"}, {"/type": "malformed"}),
+            ({"type": "invoice.v2"}, {"/type": "malformed"}),
+            ({"type": "a." + "b" * 99}, {"/type": "too_long"}),
             ({"version": 7}, {"/version": "not_one_of"}),
             ({"version": 0}, {"/version": "out_of_range"}),
             ({"version": 51}, {"/version": "out_of_range"}),
