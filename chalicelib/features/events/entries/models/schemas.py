@@ -178,7 +178,6 @@ class EventReceipts(Output):
     They have the order of the request, so the first id belongs to the first event.
     """
 
-    has_location: ClassVar[bool] = False
     id_field: ClassVar[str] = ""
 
     items: list[EventReceipt] = Field(description="The events, in the order of the request.")
