@@ -145,7 +145,8 @@ class TestCredential:
         assert [api.get("/me", caller=keys[0]).status for _ in range(6)] == [200] * 5 + [429]
         assert api.get("/me", caller=keys[1]).status == 200
 
-    def test_rejected_requests_are_limited_by_network(self, api, operator, configure):
+    def test_rejected_requests_are_limited_by_network(self, api, operator, configure, clock):
+        clock.freeze()
         configure(network_requests_per_minute="10")
         key = create_service_key(api, operator)
         revoke_service_key(api, operator, key)
