@@ -8,9 +8,6 @@ from chalicelib.kernel.http.fields import JsonObject, Name, Text, Timestamp, Uui
 from chalicelib.kernel.http.models import Input, Output, Query
 from chalicelib.kernel.storage.entity import Entity
 
-EVENT_TYPE_PATTERN: Final = r"^(?=.{3,100}$)[a-z_]+(\.[a-z_]+)+$"
-"""The pattern of event types: at least two parts, and at most 100 characters."""
-
 _MAX_DESCRIPTION_CHARACTERS: Final = 1000
 """Length of the description of an event type."""
 _SENTENCE_EXAMPLE: Final = "{actor} approved {target} over {data.amount} euros."
