@@ -6,8 +6,7 @@ It repeats each feature of a schema as often as the limits allow, in each kind o
 Each schema is measured with the data of 64 KiB that takes longest. The seed is fixed. It prints the slowest ones,
 stores the results and writes `docs/reference/schemas.md`. The exit status is 1 if a validation takes 20 ms or more.
 
-It also measures how long finding the personal data takes if every subschema marks some, with the longest data that is
-evaluated.
+It also measures how long finding the personal data takes, for schemas in which every subschema marks some.
 """
 
 import json
@@ -21,7 +20,7 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.schemas import document
-from benchmarks.schemas.candidates import VALUES, Candidate, iter_candidates
+from benchmarks.schemas.candidates import VALUES, Candidate, iter_candidates, iter_marked_candidates
 from benchmarks.schemas.measuring import (
     is_small_enough,
     mark_subschemas,
@@ -39,8 +38,6 @@ MAX_MILLISECONDS: Final = 20.0
 _MAX_MEMORY_BYTES: Final = 4 * 1000**3
 _TRIAL_BYTES: Final = 8 * 1024
 _TRIED_VALUES: Final = 2
-_MARKED_VALUES: Final = (0, {"a": 0})
-_MIN_MARKED_BYTES: Final = 64
 _SEED: Final = 28
 
 
@@ -52,7 +49,7 @@ def main(minutes: float) -> int:
     measured = [_measure(next(candidates))]
     while time.monotonic() < deadline:
         measured.append(_measure(next(candidates)))
-    results = document.summarize(measured)
+    results = document.summarize(measured, [*map(_measure_personal_data, iter_marked_candidates())])
     document.RESULTS_FILE.write_text(json.dumps(results, indent=1) + "\n")
     document.PAGE_FILE.write_text(document.render_page())
     for row in results["validation"]:
@@ -61,9 +58,8 @@ def main(minutes: float) -> int:
 
 
 def _measure(candidate: Candidate) -> dict[str, Any]:
-    """Return the times of a schema with the data that takes longest, in milliseconds, and a memory in megabytes."""
+    """Return the times of a schema with the data that takes longest, in milliseconds."""
     slowest = max(_slowest_data(candidate), key=lambda data: measure_validation(candidate.schema, data))
-    personal_data, megabytes = _measure_personal_data(candidate)
     invalid = candidate.schema | {"required": ["missing"]}
     return {
         "name": candidate.name,
@@ -71,24 +67,17 @@ def _measure(candidate: Candidate) -> dict[str, Any]:
         "estimate": estimate_cost(candidate.schema).nanoseconds / 1e6,
         "compilation": measure_compilation(candidate.schema),
         "errors": max(measure_errors(schema, slowest) for schema in (candidate.schema, invalid)),
-        "personal_data": personal_data,
-        "personal_data_megabytes": megabytes,
     }
 
 
 def _measure_personal_data(candidate: Candidate) -> tuple[float, float]:
-    """Return the time and the memory with the longest data that is evaluated, for the value that takes longest."""
+    """Return the milliseconds and the megabytes for the longest of some data that is evaluated."""
     schema = mark_subschemas(candidate.schema)
-    finder, validator = PersonalDataFinder(schema), compile_schema(schema)
-    measured = [(0.0, 0.0)]
-    for value in _MARKED_VALUES:
-        size = DATA_BYTES
-        while size > _MIN_MARKED_BYTES and not (
-            validator.is_valid(data := candidate.fill(value, size)) and finder.can_evaluate(data)
-        ):
-            size = size * 3 // 4
-        measured.append(measure_personal_data(schema, data))
-    return max(measured)
+    finder = PersonalDataFinder(schema)
+    size = DATA_BYTES
+    while size > 1 and not finder.can_evaluate(candidate.fill(0, size)):
+        size = size * 3 // 4
+    return measure_personal_data(schema, candidate.fill(0, size))
 
 
 def _slowest_data(candidate: Candidate) -> Iterator[dict[str, Any]]:

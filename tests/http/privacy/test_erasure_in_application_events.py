@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.features.events.types.logic.personal_data import PersonalDataFinder
 from chalicelib.features.privacy.erasures import tasks
+from chalicelib.features.privacy.erasures.logic.named_people import mentions_person
 from chalicelib.kernel.work import jobs
 from tests.harness import memory_aws
 from tests.harness.application_events import ADA, INVOICE, NIGHTLY_EXPORT, commit_application_event
@@ -185,7 +186,7 @@ class TestPersonalData:
         named = {report("patient.file_opened", actor=None, data={"count": 17}) for _ in range(5)}
         report("patient.file_opened", actor=None, data={"count": 18})
         workers.deliver()
-        ticks, checked = count(), Mock(side_effect=tasks.mentions_person)
+        ticks, checked = count(), Mock(side_effect=mentions_person)
         monkeypatch.setattr(tasks, "time", Mock(monotonic=ticks.__next__))
         monkeypatch.setattr(jobs, "slice_deadline_monotonic", lambda: next(ticks) + 2)
         monkeypatch.setattr(tasks, "mentions_person", checked)

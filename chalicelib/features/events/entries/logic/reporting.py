@@ -11,7 +11,6 @@ from chalicelib.features.events.entries.models.schemas import (
     TargetIn,
     events_in,
 )
-from chalicelib.features.events.types.entities import MAX_VERSIONS
 from chalicelib.features.events.types.logic.definitions import (
     Definition,
     UnknownType,
@@ -19,6 +18,7 @@ from chalicelib.features.events.types.logic.definitions import (
     definition_keys,
     find_definition,
 )
+from chalicelib.features.events.types.models import MAX_VERSIONS
 from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Reference, ReportedEvent
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError, to_json
 
 from chalicelib.features.audit.log.models import EntryFilters
-from chalicelib.features.events.types.entities import MAX_VERSIONS
+from chalicelib.features.events.types.models import MAX_VERSIONS
 from chalicelib.kernel.http.fields import ONE_LINE, DateTime, JsonObject, Name, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input, ListQuery, Output
 

@@ -3,9 +3,9 @@
 import hashlib
 from typing import Any
 
-from chalicelib.features.events.types.entities import MAX_VERSIONS, EventType, SchemaVersion
+from chalicelib.features.events.types.entities import EventType, SchemaVersion
 from chalicelib.features.events.types.logic.sentences import list_sentence_errors
-from chalicelib.features.events.types.models import EventTypePut
+from chalicelib.features.events.types.models import MAX_VERSIONS, EventTypePut
 from chalicelib.kernel.audit_log.entries import canonical_json
 from chalicelib.kernel.core.event_patterns import BUILT_IN_SUBJECTS, is_application_type
 from chalicelib.kernel.core.json_equality import json_equal

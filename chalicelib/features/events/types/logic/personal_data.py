@@ -140,6 +140,7 @@ class _MemoryEstimate:
         self._schema = schema
         self._bytes = 0
         self._lengths: dict[int, int] = {}
+        self._subschemas: dict[int, list[tuple[Subschema, int]]] = {}
 
     def add_root(self, data: Mapping[str, Any]) -> None:
         """Add the memory to evaluate data. Raises _TooLarge."""
@@ -158,10 +159,16 @@ class _MemoryEstimate:
             reference = schema["$ref"]
             target = self._schema["$defs"][reference.removeprefix(REFERENCE_PREFIX)]
             self._add(target, value, location_length + len(reference), is_conditional=is_conditional)
-        for each in iter_subschemas(schema):
-            length, conditional = location_length + len(each.path), is_conditional or each.keyword in _CONDITIONAL
+        for each, path_length in self._subschemas_of(schema):
+            length, conditional = location_length + path_length, is_conditional or each.keyword in _CONDITIONAL
             for name, part in _iter_values(schema, each, value):
                 self._add(each.schema, part, length + len(name), is_conditional=conditional)
+
+    def _subschemas_of(self, schema: Mapping[str, Any]) -> list[tuple[Subschema, int]]:
+        """Return the subschemas of a schema, with the lengths of their paths."""
+        if id(schema) not in self._subschemas:
+            self._subschemas[id(schema)] = [(each, len(each.path)) for each in iter_subschemas(schema)]
+        return self._subschemas[id(schema)]
 
     def _length_of(self, value: Any) -> int:
         if id(value) not in self._lengths:
