@@ -96,14 +96,14 @@ def test_data_has_errors_if_and_only_if_another_implementation_rejects_it(schema
 def test_errors_are_located_at_values_that_exist_or_are_required(schema, data):
     assume(find_schema_errors(schema) == [])
     parts = SchemaParts(schema)
-    for pointer, code, _ in [] if parts.validator.is_valid(data) else locate_errors(parts, data):
-        if pointer == "":
+    for error in [] if parts.validator.is_valid(data) else locate_errors(parts, data):
+        if error.pointer == "":
             continue
-        *parents, last = [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
+        *parents, last = [token.replace("~1", "/").replace("~0", "~") for token in error.pointer.split("/")[1:]]
         value: Any = data
         for name in parents:
             value = value[int(name)] if isinstance(value, list) else value[name]
-        if code != "required":
+        if error.code != "required":
             assert int(last) < len(value) if isinstance(value, list) else last in value
 
 

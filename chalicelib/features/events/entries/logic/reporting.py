@@ -98,10 +98,7 @@ def _reject_type_of_others(ctx: Context, pointer: str, event: EventIn) -> None:
 
 def _list_errors(ctx: Context, pointer: str, event: EventIn, definition: Definition) -> list[FieldError]:
     earliest, latest = after(ctx.now, seconds=-MAX_PAST_SECONDS), after(ctx.now, seconds=MAX_FUTURE_SECONDS)
-    errors = [
-        FieldError(f"{pointer}/data{error.pointer}", error.code, error.detail)
-        for error in definition.list_errors(event.data)
-    ]
+    errors = [error.below(f"{pointer}/data") for error in definition.list_errors(event.data)]
     if event.occurred_at and not earliest <= event.occurred_at <= latest:
         detail = "must be at most 7 days ago, and at most 5 minutes in the future"
         return [FieldError(f"{pointer}/occurredAt", "out_of_range", detail), *errors]

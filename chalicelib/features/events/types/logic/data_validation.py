@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from chalicelib.features.events.types.logic.data_errors import DataError, locate_errors
+from chalicelib.features.events.types.logic.data_errors import locate_errors
 from chalicelib.features.events.types.logic.schema_parts import SchemaParts
+from chalicelib.kernel.core.problems import FieldError
 
 CacheKey = tuple[str, int, str]
 """Type, version and digest of a schema."""
@@ -31,8 +32,8 @@ class _CompiledSchemas:
 _compiled_schemas: Final = _CompiledSchemas()
 
 
-def list_data_errors(cache_key: CacheKey, schema: Mapping[str, Any], data: Mapping[str, Any]) -> list[DataError]:
-    """Return the errors of data, at most 20, and none if the schema accepts it.
+def list_data_errors(cache_key: CacheKey, schema: Mapping[str, Any], data: Mapping[str, Any]) -> list[FieldError]:
+    """Return the errors of data, at most 20, with pointers into it, and none if the schema accepts it.
 
     `schema`: an accepted schema. `data`: a JSON object of at most 64 KiB, as a request contains it.
     """
