@@ -1,7 +1,7 @@
 """Records that grant rights: memberships, and the credentials of programs."""
 
 from dataclasses import field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.event_patterns import matches_any_pattern
