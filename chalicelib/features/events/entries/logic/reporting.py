@@ -1,6 +1,7 @@
 """Checks the events of a request against the declared types and against the clock, and reports them to the log."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Final
 
 from chalicelib.features.events.entries.models.schemas import (
@@ -43,9 +44,9 @@ class NamedTypes(Prefetched):
         named_types = dict.fromkeys(_iter_named_types(values))
         return [key for event_type, version in named_types for key in definition_keys(event_type, version)]
 
-    def definition_of(self, event: EventIn) -> Definition:
-        """Return the definition of an event's type. Raises UnknownType and UnknownVersion."""
-        return find_definition(self.items, event.type, event.version)
+    def find_definition(self, event_type: str, version: int | None) -> Definition:
+        """Return the definition of a type. Raises UnknownType and UnknownVersion."""
+        return find_definition(self.items, event_type, version)
 
 
 def _iter_named_types(values: KnownValues) -> Iterator[tuple[str, int | None]]:
@@ -74,9 +75,10 @@ def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: Nam
     for pointer, event in events:
         _reject_type_of_others(ctx, pointer, event)
     errors, reports = list[FieldError](), list[ReportedEvent]()
+    find_cached_definition = cache(types.find_definition)  # Each parses a schema of up to 32 KiB.
     for pointer, event in events:
         try:
-            definition = types.definition_of(event)
+            definition = find_cached_definition(event.type, event.version)
         except (UnknownType, UnknownVersion) as error:
             name = "type" if isinstance(error, UnknownType) else "version"
             errors.append(FieldError(f"{pointer}/{name}", "not_one_of", str(error)))
