@@ -95,9 +95,8 @@ class Context:
     """The context of an operation: caller, container, role and changes.
 
     `already_existed`: whether the handler found that the record to create exists. `was_created`: whether the handler
-    created the record to replace. `headers`: response headers of the
-    handler. `page_limit`: maximum number of items, if it is lower than requested. `has_derived_slug`: whether the slug
-    was derived.
+    created the record to replace. `headers`: response headers of the handler. `page_limit`: maximum number of items, if
+    it is lower than requested. `has_derived_slug`: whether the slug was derived.
     """
 
     input: RequestInput

@@ -37,8 +37,8 @@ class Operation:
     """An operation of the API: a method and a path.
 
     `emits`: the built-in events that it can emit, the usual one first. `reports_events`: whether it commits the events
-    that an application reports instead. `collection_path`: the path below which a created record
-    is found, if that is not the path of the operation.
+    that an application reports instead. `collection_path`: the path below which a created record is found, if that is
+    not the path of the operation.
 
     Reads: the parameters of the function are records of the path, and values of further items that are read in the same
     round trip (`Prefetched`). `subject_user_param` is the path parameter, or the field of the path's record, with the

@@ -112,8 +112,9 @@ class OrganizationCredential(Credential):
 class ServiceCredential(Credential):
     """A service key, which belongs to the deployment. It writes and reads application events in all organizations.
 
-    Only operators create one. Their rights are in their tokens, so no record is checked at the commit. `types` are the
-    event types to which the key is limited, with patterns such as `invoice.*`; None for all types.
+    Only operators create one. Operators get their rights from their token, not from a stored record, so no record is
+    checked when a key is created. `types` are the event types to which the key is limited, with patterns such as
+    `invoice.*`; None for all types.
     """
 
     title, actor_type = "service key", "service_key"
