@@ -73,7 +73,7 @@ def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: Nam
         (f"/events/{number}" if isinstance(body, EventBatch) else "", e) for number, e in enumerate(events_in(body))
     ]
     for pointer, event in events:
-        _reject_type_of_others(ctx, pointer, event)
+        _reject_type_not_allowed(ctx, pointer, event)
     errors, reports = list[FieldError](), list[ReportedEvent]()
     find_cached_definition = cache(types.find_definition)  # Each parses a schema of up to 32 KiB.
     for pointer, event in events:
@@ -90,7 +90,7 @@ def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: Nam
     return ctx.report(log, reports)
 
 
-def _reject_type_of_others(ctx: Context, pointer: str, event: EventIn) -> None:
+def _reject_type_not_allowed(ctx: Context, pointer: str, event: EventIn) -> None:
     principal = ctx.principal_or_anonymous
     if isinstance(principal, ServiceKeyPrincipal) and not principal.credential.allows_event_type(event.type):
         allowed = ", ".join(principal.credential.types or ())
@@ -125,7 +125,7 @@ def _reference(named: TargetIn) -> Reference:
     return fields
 
 
-def reject_unlimited_list(ctx: Context, event_type: str | None) -> None:
+def require_filter_within_key_types(ctx: Context, event_type: str | None) -> None:
     """Raise Problem 403 if the caller is a service key that is limited to types, and the list is not.
 
     `event_type`: the filter by type, which can be a prefix with `.*`.

@@ -13,7 +13,7 @@ from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProbl
 from chalicelib.kernel.execution.context import Context
 
 
-def put_event_type(ctx: Context, name: str, declared: EventType | None, body: EventTypePut) -> EventType:
+def declare_event_type(ctx: Context, name: str, declared: EventType | None, body: EventTypePut) -> EventType:
     """Declare an event type or replace it. A replacement without changes writes nothing.
 
     Raises ValidationProblem if the type is reserved, or the sentence or the schema is not valid, and Problem

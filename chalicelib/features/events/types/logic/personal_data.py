@@ -27,11 +27,10 @@ MAX_EVALUATION_BYTES: Final = 64 * 1024 * 1024
 
 _BYTES_PER_VALUE: Final = 1_024
 _BYTES_PER_KEYWORD: Final = 128
+# An annotation contains up to four locations, and a character takes up to 4 bytes.
 _BYTES_PER_LOCATION_CHARACTER: Final = 16
-"""An annotation contains up to four locations, and a character takes up to 4 bytes."""
-
+# Each conditional subschema that does not accept a value produces an error message that contains the value.
 _BYTES_PER_VALUE_CHARACTER: Final = 4
-"""Each conditional subschema that does not accept a value produces an error message that contains the value."""
 
 _CONDITIONAL: Final = frozenset({"$defs", "anyOf", "contains", "if", "not", "oneOf"})
 """Keywords with subschemas that do not have to accept valid data, or to which such subschemas can refer."""
