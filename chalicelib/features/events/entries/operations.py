@@ -4,14 +4,18 @@ from typing import Final
 
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.models import AuditEntry
-from chalicelib.features.events.entries.logic.reporting import NamedTypes, reject_unlimited_list, report_events
+from chalicelib.features.events.entries.logic.reporting import (
+    NamedTypes,
+    report_events,
+    require_filter_within_key_types,
+)
 from chalicelib.features.events.entries.models.schemas import (
     MAX_BATCH_BODY_BYTES,
+    CreatedEvent,
+    CreatedEvents,
     EventBatch,
     EventIn,
     EventQuery,
-    EventReceipt,
-    EventReceipts,
     event_count,
     total_bytes,
 )
@@ -68,14 +72,14 @@ def create_event(
     volume_limits=VOLUME_LIMITS,
     max_body_bytes=MAX_BATCH_BODY_BYTES,
 )
-def create_events(ctx: Context, organization: Organization, body: EventBatch, types: NamedTypes) -> EventReceipts:
+def create_events(ctx: Context, organization: Organization, body: EventBatch, types: NamedTypes) -> CreatedEvents:
     """Write up to 25 events of your own application to the organization's log: all of them or none.
 
     Their entries get sequences in the order of the request. If one event is not valid, nothing is written, and the
     errors point to all that is wrong, such as `/events/3/data/amount`.
     """
     events = report_events(ctx, organization.audit_log_id, body, types)
-    return EventReceipts(items=[EventReceipt(id=event.id) for event in events])
+    return CreatedEvents(items=[CreatedEvent(id=event.id) for event in events])
 
 
 @routes.get(
@@ -91,7 +95,7 @@ def list_events(ctx: Context, organization: Organization, query: EventQuery) -> 
     list may lag for a moment, because it reads an index. With a filter, a page may be short although the list
     continues.
     """
-    reject_unlimited_list(ctx, query.type)
+    require_filter_within_key_types(ctx, query.type)
     entries, last = logs.list_entries_newest_first(
         [organization.audit_log_id], query, ctx.decode_cursor(query), query.limit
     )

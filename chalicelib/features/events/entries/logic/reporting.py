@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Final
 
 from chalicelib.features.events.entries.models.schemas import (
@@ -11,7 +12,6 @@ from chalicelib.features.events.entries.models.schemas import (
     TargetIn,
     events_in,
 )
-from chalicelib.features.events.types.entities import MAX_VERSIONS
 from chalicelib.features.events.types.logic.definitions import (
     Definition,
     UnknownType,
@@ -19,6 +19,7 @@ from chalicelib.features.events.types.logic.definitions import (
     definition_keys,
     find_definition,
 )
+from chalicelib.features.events.types.models import MAX_VERSIONS
 from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Reference, ReportedEvent
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.event_patterns import EVENT_TYPE_PATTERN
@@ -44,9 +45,9 @@ class NamedTypes(Prefetched):
         named_types = dict.fromkeys(_iter_named_types(values))
         return [key for event_type, version in named_types for key in definition_keys(event_type, version)]
 
-    def definition_of(self, event: EventIn) -> Definition:
-        """Return the definition of an event's type. Raises UnknownType and UnknownVersion."""
-        return find_definition(self.items, event.type, event.version)
+    def find_definition(self, event_type: str, version: int | None) -> Definition:
+        """Return the definition of a type. Raises UnknownType and UnknownVersion."""
+        return find_definition(self.items, event_type, version)
 
 
 def _iter_named_types(values: KnownValues) -> Iterator[tuple[str, int | None]]:
@@ -73,11 +74,12 @@ def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: Nam
         (f"/events/{number}" if isinstance(body, EventBatch) else "", e) for number, e in enumerate(events_in(body))
     ]
     for pointer, event in events:
-        _reject_type_of_others(ctx, pointer, event)
+        _reject_type_not_allowed(ctx, pointer, event)
     errors, reports = list[FieldError](), list[ReportedEvent]()
+    find_cached_definition = cache(types.find_definition)  # Each parses a schema of up to 32 KiB.
     for pointer, event in events:
         try:
-            definition = types.definition_of(event)
+            definition = find_cached_definition(event.type, event.version)
         except (UnknownType, UnknownVersion) as error:
             name = "type" if isinstance(error, UnknownType) else "version"
             errors.append(FieldError(f"{pointer}/{name}", "not_one_of", str(error)))
@@ -89,7 +91,7 @@ def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: Nam
     return ctx.report(log, reports)
 
 
-def _reject_type_of_others(ctx: Context, pointer: str, event: EventIn) -> None:
+def _reject_type_not_allowed(ctx: Context, pointer: str, event: EventIn) -> None:
     principal = ctx.principal_or_anonymous
     if isinstance(principal, ServiceKeyPrincipal) and not principal.credential.allows_event_type(event.type):
         allowed = ", ".join(principal.credential.types or ())
@@ -99,10 +101,7 @@ def _reject_type_of_others(ctx: Context, pointer: str, event: EventIn) -> None:
 
 def _list_errors(ctx: Context, pointer: str, event: EventIn, definition: Definition) -> list[FieldError]:
     earliest, latest = after(ctx.now, seconds=-MAX_PAST_SECONDS), after(ctx.now, seconds=MAX_FUTURE_SECONDS)
-    errors = [
-        FieldError(f"{pointer}/data{error.pointer}", error.code, error.detail)
-        for error in definition.list_errors(event.data)
-    ]
+    errors = [error.below(f"{pointer}/data") for error in definition.list_errors(event.data)]
     if event.occurred_at and not earliest <= event.occurred_at <= latest:
         detail = "must be at most 7 days ago, and at most 5 minutes in the future"
         return [FieldError(f"{pointer}/occurredAt", "out_of_range", detail), *errors]
@@ -127,7 +126,7 @@ def _reference(named: TargetIn) -> Reference:
     return fields
 
 
-def reject_unlimited_list(ctx: Context, event_type: str | None) -> None:
+def require_filter_within_key_types(ctx: Context, event_type: str | None) -> None:
     """Raise Problem 403 if the caller is a service key that is limited to types, and the list is not.
 
     `event_type`: the filter by type, which can be a prefix with `.*`.
