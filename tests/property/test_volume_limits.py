@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.rate_limits.request_quota import BATCH_SIZE, WINDOW_SECONDS
-from chalicelib.kernel.rate_limits.volume_limits import VolumeLimit, count_volume
+from chalicelib.kernel.rate_limits.volume_limits import VolumeLimit, count_volume, refund_volume
 from chalicelib.kernel.storage import table
 from tests.harness.clock import Clock
 from tests.harness.simulated_processes import SimulatedProcess
@@ -66,6 +66,22 @@ def test_a_process_makes_at_most_one_write_for_the_volume_of_a_second(clock, per
             is_admitted(process, (limit,), amount)
             volume += amount
             assert write_count <= volume / max(BATCH_SIZE, per_second)
+
+
+@few_examples
+@given(writes=st.lists(st.tuples(st.integers(1, MAX_AMOUNT), st.booleans()), max_size=40))
+def test_a_refunded_volume_is_available_again_and_no_other(clock, writes):
+    clock.freeze()
+    clock.shift(seconds=WINDOW_SECONDS)
+    limit, used = limit_of(MAX_AMOUNT), 0
+    with shared_counter(Counter()), SimulatedProcess()():
+        for amount, is_refunded in writes:
+            states = count_volume((limit,), amount, "O#1")
+            assert states[0].used == used
+            if is_refunded:
+                refund_volume(states, "O#1")
+            else:
+                used += amount
 
 
 class TestSeveralLimits:

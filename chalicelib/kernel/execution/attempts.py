@@ -28,18 +28,35 @@ _MAX_WAIT_SECONDS: Final = 10.0
 _MAX_ATTEMPTS: Final = 20
 """Attempts of a request after conflicts. Then the response is `conflict`."""
 
+_MIN_SERVER_ERROR: Final = 500
 _PAUSE_SECONDS: Final = 0.02
 _MAX_PAUSE_SECONDS: Final = 0.64
 
 
 def authorize_and_run_with_retries(request_input: RequestInput, usage: RateLimitUsage) -> Response:
-    """Return the response to a request, after further attempts if concurrent requests conflict. Raises Problem."""
+    """Return the response to a request, after further attempts if concurrent requests conflict. Raises Problem.
+
+    The volume of a request that writes nothing does not count. After a 5xx, the events may have been written.
+    """
+    effect = ExternalEffect()
+    try:
+        response = _run_attempts(request_input, usage, effect)
+    except Problem as problem:
+        if problem.status < _MIN_SERVER_ERROR:
+            effect.refund_volume()
+        raise
+    if response.is_replay:
+        effect.refund_volume()
+    return response
+
+
+def _run_attempts(request_input: RequestInput, usage: RateLimitUsage, effect: ExternalEffect) -> Response:
     operation, request, caller = request_input.operation, request_input.request, usage.caller
     reject_principal_type(operation, caller, request.ip)
     idempotent_request = IdempotentRequest.from_request(operation, request, caller.id)
     subjects: dict[Scope, str] = {"principal": caller.id, "network": ip_networks.client_network(request.ip)}
     known_buckets = operation.rate_limit_buckets(subjects)  # The organization is not known yet.
-    started_at, attempt, effect = time.monotonic(), 0, ExternalEffect()
+    started_at, attempt = time.monotonic(), 0
     while True:
         access = authorize(request_input, caller, [each.key for each in (idempotent_request, *known_buckets) if each])
         usage.ensure_counted_against_key()

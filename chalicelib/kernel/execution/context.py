@@ -26,7 +26,7 @@ from chalicelib.kernel.permissions.access_epochs import Epoch, EpochSubject
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits import buckets
 from chalicelib.kernel.rate_limits.buckets import RateLimitState
-from chalicelib.kernel.rate_limits.volume_limits import count_volume
+from chalicelib.kernel.rate_limits.volume_limits import count_volume, refund_volume
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, ItemKey
 from chalicelib.kernel.storage.key_templates import render_prefix
@@ -70,11 +70,12 @@ class ExternalEffect:
     """An irreversible effect of an operation, which happens once per request, however often the handler runs.
 
     `rate_limit_states`: the limits that counted the request before the effect, empty if none did yet. `volume_states`:
-    the limits that counted its volume, or None if they did not yet.
+    the limits that counted its volume for the subject `volume_subject`, or None if they did not yet.
     """
 
     rate_limit_states: Sequence[RateLimitState] = ()
     volume_states: Sequence[RateLimitState] | None = None
+    volume_subject: str = ""
     results: list[Any] = field(default_factory=list)
 
     def charge_rate_limits_once(self, states: Sequence[RateLimitState]) -> None:
@@ -87,7 +88,13 @@ class ExternalEffect:
         """Count the volume of a body, unless it has been counted already. Raises Problem `rate_limited`."""
         if self.volume_states is None:
             self.volume_states = count_volume(operation.volume_limits, body, subject)
+            self.volume_subject = subject
         return self.volume_states
+
+    def refund_volume(self) -> None:
+        """Undo the counting of the volume, if it was counted, because the request wrote nothing."""
+        refund_volume(self.volume_states or (), self.volume_subject)
+        self.volume_states = None
 
 
 @dataclass

@@ -52,14 +52,14 @@ def _call_handler_and_check_if_match(ctx: Context, access: Access, rate_limit_st
         _enforce_if_match_until_commit(ctx, target)
         ctx.effect.charge_rate_limits_once(rate_limit_states)
     try:
+        if operation.volume_limits:
+            ctx.effect.count_volume_once(operation, arguments["body"], access.outermost_container_pk)
         result = operation.function(ctx, **arguments)
     except Problem as problem:
         if problem.status in _AFTER_CONDITIONS:
             _enforce_if_match_until_commit(ctx, target)
         raise
     _enforce_if_match_until_commit(ctx, target)
-    if operation.volume_limits:
-        ctx.effect.count_volume_once(operation, arguments["body"], access.outermost_container_pk)
     return result
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.crypto import symmetric
-from chalicelib.kernel.http.request import Request, Response
+from chalicelib.kernel.http.request import IDEMPOTENCY_REPLAYED, Request, Response
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -63,7 +63,7 @@ class IdempotentRequest:
             if stored_item["sealed"]
             else stored_item["body"]
         )
-        return Response(stored_item["status"], body, {**stored_item["headers"], "Idempotency-Replayed": "true"})
+        return Response(stored_item["status"], body, {**stored_item["headers"], IDEMPOTENCY_REPLAYED: "true"})
 
     def response_write(self, response: Response) -> Write:
         """Return the write that stores the response unless one is stored. A response with a secret is encrypted."""

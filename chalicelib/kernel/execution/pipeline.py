@@ -37,7 +37,7 @@ def _count_and_run(operation: Operation, request: Request) -> Response:
     _reject_unknown_api_version(request)
     request_input, usage = (
         RequestInput(operation, request),
-        RateLimitUsage.authenticate_and_count_request(request, counts_only_failures=bool(operation.volume_limits)),
+        RateLimitUsage.authenticate_and_count_request(operation, request),
     )
     add_fields(principal=usage.caller.actor_type)
     try:
@@ -45,6 +45,7 @@ def _count_and_run(operation: Operation, request: Request) -> Response:
     except Problem as problem:
         usage.count_or_refund_failure_adding_headers(problem)
         raise
+    usage.count_replay(response)
     usage.add_rate_limit_headers(response)
     query_handling.add_query_handling_headers(response, request, request_input.unknown_query_parameters)
     return response

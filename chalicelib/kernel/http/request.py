@@ -18,8 +18,11 @@ REMAPPED_HEADER_PREFIX: Final = "x-amzn-Remapped-"
 
 REMAPPED_WWW_AUTHENTICATE: Final = f"{REMAPPED_HEADER_PREFIX}WWW-Authenticate"
 
+IDEMPOTENCY_REPLAYED: Final = "Idempotency-Replayed"
+"""Header of the stored response to an earlier request with the same `Idempotency-Key`."""
+
 EXPOSED_HEADERS: Final = (
-    "API-Version, Allow, Content-Disposition, ETag, Idempotency-Replayed, Ignored-Parameters, Link, Location, "
+    f"API-Version, Allow, Content-Disposition, ETag, {IDEMPOTENCY_REPLAYED}, Ignored-Parameters, Link, Location, "
     "Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, "
     f"{REMAPPED_WWW_AUTHENTICATE}, X-Request-Id"
 )
@@ -95,3 +98,8 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
     secret: bool = False
     """Whether the body contains a secret, so that it is not stored in plain text."""
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether it is the stored response to an earlier request with the same `Idempotency-Key`."""
+        return IDEMPOTENCY_REPLAYED in self.headers

@@ -29,7 +29,7 @@ _WINDOW_MS: Final = WINDOW_SECONDS * 1000
 _MAX_COUNTERS: Final = 1000
 REQUESTS: Final = "requests"
 FAILED_REQUESTS: Final = "failed-requests"
-"""The limit of failed requests, for operations whose successful requests are not counted."""
+"""The limit of requests that write nothing, for operations whose other requests count by their volume."""
 _ANONYMOUS: Final = "anonymous-requests"
 _REJECTED_KEYS: Final = "refused-credentials"
 _REJECTED_KEY: Final = "refused-credential"
@@ -61,29 +61,32 @@ def count_and_limit_request(principal_id: str) -> RateLimitState | None:
     return state
 
 
-def refund(principal_id: str) -> None:
-    """Undo the counting of a request that turned out not to be the principal's."""
-    if rate_limit := _principal_limit_or_none():
-        get_or_create_counter(rate_limit, principal_id).refund()
+def refund(principal_id: str, state: RateLimitState) -> None:
+    """Undo the counting of a request that turned out not to be the principal's. `state`: the one before it."""
+    get_or_create_counter(state.rate_limit, principal_id).refund(state)
 
 
-def count_failed_request(principal_id: str) -> None:
-    """Count a failed request of a principal whose successful requests are not counted."""
+def count_failed_request(principal_id: str, organization_id: str) -> None:
+    """Count a request that wrote nothing, as `check_failed_request_rate` describes it."""
     if rate_limit := _principal_limit_or_none(FAILED_REQUESTS):
-        get_or_create_counter(rate_limit, principal_id).count_request_and_return_prior_state(rate_limit)
+        counter = get_or_create_counter(rate_limit, _failed_request_subject(principal_id, organization_id))
+        counter.count_request_and_return_prior_state(rate_limit)
 
 
-def check_failed_request_rate(principal_id: str) -> None:
-    """Reject a request of a principal that sent too many failing ones in this window. It counts nothing.
+def check_failed_request_rate(principal_id: str, organization_id: str) -> None:
+    """Reject a request of a principal that sent too many requests in this window that wrote nothing.
 
-    Raises Problem `rate_limited`.
+    It counts nothing. `organization_id`: the organization for which they count separately, or an empty text if they
+    count together for all organizations. Raises Problem `rate_limited`.
     """
     if rate_limit := _principal_limit_or_none(FAILED_REQUESTS):
-        state = get_or_create_counter(rate_limit, principal_id).state_without_counting(rate_limit)
+        counter = get_or_create_counter(rate_limit, _failed_request_subject(principal_id, organization_id))
+        state = counter.state_without_counting(rate_limit)
         if state.used >= rate_limit.limit:
             add_fields(limited=principal_id)
-            detail = f"Too many requests failed. Correct them, and try again in {state.reset_after_seconds} s."
-            raise rate_limit.exceeded_problem(state.reset_after_seconds, detail)
+            raise rate_limit.exceeded_problem(
+                state.reset_after_seconds, _failed_requests_detail(state, is_for_organization=bool(organization_id))
+            )
 
 
 def count_and_limit_anonymous_request(network: str) -> None:
@@ -125,6 +128,19 @@ def window_counter_key(name: str, subject_hash: str, end: str) -> ItemKey:
 def reset() -> None:
     """Clear all counters, as in a new process."""
     _counters.clear()
+
+
+def _failed_request_subject(principal_id: str, organization_id: str) -> str:
+    return f"{principal_id}#{organization_id}" if organization_id else principal_id
+
+
+def _failed_requests_detail(state: RateLimitState, *, is_for_organization: bool) -> str:
+    scope = " for this organization" if is_for_organization else ""
+    return (
+        f"{state.rate_limit.limit} requests in {WINDOW_SECONDS} s wrote nothing{scope}: they were not valid, were"
+        " repeated, or exceeded a limit of the volume. Correct the requests, wait for `Retry-After` after each 429, and"
+        f" try again in {state.reset_after_seconds} s."
+    )
 
 
 def _principal_limit_or_none(name: str = REQUESTS) -> RateLimit | None:
@@ -212,12 +228,14 @@ class BatchReservingCounter:
         with self.lock:
             return self._state_at(self._enter_current_window(), rate_limit)
 
-    def refund(self, amount: int = 1) -> None:
-        """Undo the counting of a request, or of an amount."""
+    def refund(self, state: RateLimitState) -> None:
+        """Undo the counting of a request, or of an amount, unless its window has ended. `state`: the one before it."""
         with self.lock:
-            from_unreported = min(amount, self.unreported)
+            if state.resets_at != timestamp(self.ends_at_ms):
+                return
+            from_unreported = min(state.amount, self.unreported)
             self.unreported -= from_unreported
-            self.remaining += amount - from_unreported
+            self.remaining += state.amount - from_unreported
 
     def _enter_current_window(self) -> int:
         """Start a new window if the last one has ended, and return the current time in milliseconds."""

@@ -3,8 +3,9 @@
 They are counted as `request_quota` counts requests: a process reserves the volume of about one second at once. So at
 the limit, each process makes one write per second. Up to the volume of one second a process counts in memory only.
 
-Requests of operations with such limits do not count against the quota of requests. Those that fail count against a
-quota of their own, so that nobody can send any number of invalid requests.
+Requests of operations with such limits do not count against the quota of requests. Those that write nothing, such as
+invalid and repeated ones, do not use up the volume. They count against a quota of their own, `failed-requests`, so that
+nobody can send any number of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,17 +58,21 @@ def count_volume(limits: Sequence[VolumeLimit], body: Any, subject: str) -> list
     Raises Problem `rate_limited` if a limit does not allow it. Then no limit has counted it. If the table is
     unavailable, volumes are counted in memory only.
     """
-    counted = list[tuple[RateLimitState, Callable[[], None]]]()
+    counted = list[RateLimitState]()
     for limit in limits:
         rate_limit, amount = limit.rate_limit_or_none, limit.measure(body)
         if rate_limit is None:
             continue
-        counter = get_or_create_counter(rate_limit, subject)
-        state, is_allowed = counter.try_count(rate_limit, amount, limit.batch)
+        state, is_allowed = get_or_create_counter(rate_limit, subject).try_count(rate_limit, amount, limit.batch)
         if not is_allowed:
-            for refund in (undo for _, undo in counted):
-                refund()
+            refund_volume(counted, subject)
             add_fields(limited=limit.name)
             raise limit.exceeded_problem(state)
-        counted.append((state, lambda counter=counter, amount=amount: counter.refund(amount)))  # type: ignore[misc]
-    return [state for state, _ in counted]
+        counted.append(state)
+    return counted
+
+
+def refund_volume(states: Sequence[RateLimitState], subject: str) -> None:
+    """Undo `count_volume`, which returned these states, for an organization, because nothing was written."""
+    for state in states:
+        get_or_create_counter(state.rate_limit, subject).refund(state)

@@ -348,9 +348,9 @@ class TestVolumeLimits:
         assert [post({"type": "x.y"}).status for _ in range(3)] == [422, 422, 429]
         assert post().headers["RateLimit-Policy"] == '"failed-requests";q=2;w=60'
 
-    def test_a_repeated_request_is_not_counted_again(self, post):
-        answers = [post(headers={"Idempotency-Key": "k-3"}) for _ in range(3)]
-        assert [each.status for each in answers] == [201] * 3
+    def test_the_volume_of_a_repeated_request_is_not_counted_again(self, post):
+        answers = [post(headers={"Idempotency-Key": "k-3"}) for _ in range(2)]
+        assert [each.status for each in answers] == [201] * 2
         assert post().headers["RateLimit"].startswith('"events";r=58;')
 
 
