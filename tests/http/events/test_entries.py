@@ -125,6 +125,8 @@ class TestWriting:
         assert verify_integrity(api, organization)["valid"]
 
     def test_one_invalid_event_of_a_batch_prevents_all(self, post_batch, list_events):
+        unsafe = {**EVENT, "data": {"amount": 1, "n": [2**53]}}
+        assert post_batch([EVENT, unsafe]).validation_errors == {"/events/1/data/n/0": "out_of_range"}
         answer = post_batch([EVENT, {**EVENT, "data": {"amount": 0}}, {**EVENT, "type": "invoice.lost"}])
         assert [*answer.validation_errors] == ["/events/1/data/amount", "/events/2/type"]
         assert list_events() == []
@@ -166,6 +168,14 @@ class TestInvalidEvents:
             ({"version": 51}, {"/version": "out_of_range"}),
             ({"type": "x" * 101}, {"/type": "too_long"}),
             ({"data": {"amount": "12"}}, {"/data/amount": None}),
+            (
+                {"data": {"amount": 2**53, "lines": [{"": 1}, {"l": 2**53}]}},
+                {"/data/amount": "out_of_range", "/data/lines/0": "malformed", "/data/lines/1/l": "out_of_range"},
+            ),
+            (
+                {"type": "invoice.lost", "occurredAt": "2020-01-01T00:00:00Z"},
+                {"/occurredAt": "out_of_range", "/type": "not_one_of"},
+            ),
             ({"data": None}, {"/data/amount": None}),
             ({"targets": []}, {"/targets": "too_few"}),
             ({"targets": [INVOICE] * 11}, {"/targets": "too_many"}),

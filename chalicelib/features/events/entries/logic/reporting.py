@@ -75,13 +75,17 @@ def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: Nam
         _reject_type_of_others(ctx, pointer, event)
     errors, reports = list[FieldError](), list[ReportedEvent]()
     for pointer, event in events:
+        errors += _list_time_errors(ctx, pointer, event)
         try:
             definition = types.definition_of(event)
         except (UnknownType, UnknownVersion) as error:
             name = "type" if isinstance(error, UnknownType) else "version"
             errors.append(FieldError(f"{pointer}/{name}", "not_one_of", str(error)))
             continue
-        errors += _list_errors(ctx, pointer, event, definition)
+        errors += [
+            FieldError(f"{pointer}/data{error.pointer}", error.code, error.detail)
+            for error in definition.list_errors(event.data)
+        ]
         reports.append(_to_report(event, definition.version))
     if errors:
         raise ValidationProblem(errors)
@@ -96,16 +100,12 @@ def _reject_type_of_others(ctx: Context, pointer: str, event: EventIn) -> None:
         raise Problem.create_with_field_error(f"{pointer}/type", "insufficient_scope", detail)
 
 
-def _list_errors(ctx: Context, pointer: str, event: EventIn, definition: Definition) -> list[FieldError]:
+def _list_time_errors(ctx: Context, pointer: str, event: EventIn) -> list[FieldError]:
     earliest, latest = after(ctx.now, seconds=-MAX_PAST_SECONDS), after(ctx.now, seconds=MAX_FUTURE_SECONDS)
-    errors = [
-        FieldError(f"{pointer}/data{error.pointer}", error.code, error.detail)
-        for error in definition.list_errors(event.data)
-    ]
-    if event.occurred_at and not earliest <= event.occurred_at <= latest:
-        detail = "must be at most 7 days ago, and at most 5 minutes in the future"
-        return [FieldError(f"{pointer}/occurredAt", "out_of_range", detail), *errors]
-    return errors
+    if event.occurred_at is None or earliest <= event.occurred_at <= latest:
+        return []
+    detail = "must be at most 7 days ago, and at most 5 minutes in the future"
+    return [FieldError(f"{pointer}/occurredAt", "out_of_range", detail)]
 
 
 def _to_report(event: EventIn, version: int) -> ReportedEvent:
