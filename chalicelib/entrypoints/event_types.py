@@ -44,7 +44,7 @@ class NamedVersion(Prefetched):
         return [version_key(values.parameters["event_type"], version)] if version else []
 
 
-@routes.get("/event-types", access=Caller.PUBLIC, scope=None, emits=None)
+@routes.get("/event-types", access=Caller.PUBLIC, scope=None, has_optional_credential=True, emits=None)
 def list_event_types(ctx: Context, query: ListQuery) -> ListPage[EventTypeOut]:
     """List all event types, in the order of their names.
 
@@ -68,7 +68,7 @@ def list_event_types(ctx: Context, query: ListQuery) -> ListPage[EventTypeOut]:
     return ctx.build_page([remaining[name] for name in page_names], position, query)
 
 
-@routes.get("/event-types/{event_type}", access=Caller.PUBLIC, scope=None, emits=None)
+@routes.get("/event-types/{event_type}", access=Caller.PUBLIC, scope=None, has_optional_credential=True, emits=None)
 def get_event_type(
     ctx: Context, event_type: EventType | None, query: EventTypeQuery, version: NamedVersion
 ) -> EventTypeOut:

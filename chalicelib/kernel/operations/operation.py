@@ -44,10 +44,12 @@ class Operation:
     round trip (`Prefetched`). `subject_user_param` is the path parameter, or the field of the path's record, with the
     id of another user whose memberships are loaded, too.
 
-    Access: `allows_api_keys` says whether API keys may call an operation that is open to every user. `extra_check` runs
-    after the access rule with the caller's access, and raises Problem 403 or 404. `grants_access` marks operations that
-    can give somebody access, by changing records whose type has `gives_access`. Their transaction fails if the caller's
-    rights are revoked, or the container is deleted, between the check and the commit.
+    Access: `allows_api_keys` says whether API keys may call an operation that is open to every user.
+    `has_optional_credential` marks operations that are open to everybody, but show or allow more with a credential, so
+    that clients send it. `extra_check` runs after the access rule with the caller's access, and raises Problem 403 or
+    404. `grants_access` marks operations that can give somebody access, by changing records whose type has
+    `gives_access`. Their transaction fails if the caller's rights are revoked, or the container is deleted, between the
+    check and the commit.
 
     Responses: `existing_status` is the status if the record to create exists already. `created_status` is the status if
     the record to replace did not exist; `Location` then has the URL of the request. `list_metadata` is the model of
@@ -72,6 +74,7 @@ class Operation:
     collection_path: str | None = None
     subject_user_param: str = ""
     allows_api_keys: bool = True
+    has_optional_credential: bool = False
     has_external_effects: bool = False
     existing_status: int | None = None
     created_status: int | None = None
