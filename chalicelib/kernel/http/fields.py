@@ -106,7 +106,7 @@ _LOST_PLUS: Final = re.compile(r".+[T ][0-9:.,]+ [0-9]{2}(:?[0-9]{2})?")
 _MAX_JSON_OBJECT_BYTES: Final = 64 * 1024
 """Size of a free-form JSON object in a request."""
 
-_MAX_JSON_OBJECT_DEPTH: Final = 24
+MAX_JSON_OBJECT_DEPTH: Final = 24
 """Maximum depth. With the levels that the log adds, it stays below the 32 levels that DynamoDB allows."""
 _MIN_NUMBER: Final = 1e-100
 """Smallest number other than 0 in a free-form JSON object, without its sign."""
@@ -185,7 +185,7 @@ def _validate_json_object(value: dict[str, Any]) -> dict[str, Any]:
     size = len(to_json(value))
     if size > _MAX_JSON_OBJECT_BYTES:
         raise PydanticCustomError("too_large", "", {"max_bytes": _MAX_JSON_OBJECT_BYTES, "size": size})
-    if errors := [*islice(_iter_unsupported_json(value, (), _MAX_JSON_OBJECT_DEPTH), MAX_ERRORS)]:
+    if errors := [*islice(_iter_unsupported_json(value, (), MAX_JSON_OBJECT_DEPTH), MAX_ERRORS)]:
         raise ValidationError.from_exception_data("object", errors)
     return value
 
@@ -193,7 +193,7 @@ def _validate_json_object(value: dict[str, Any]) -> dict[str, Any]:
 def _iter_unsupported_json(value: Any, location: tuple[int | str, ...], depth: int) -> Iterator[InitErrorDetails]:
     """Yield the errors of values that the table or other JSON parsers would change (RFC 7493), at their locations."""
     if isinstance(value, dict | list) and depth == 0:
-        nested = out_of_range_error(f"must not be nested deeper than {_MAX_JSON_OBJECT_DEPTH}")
+        nested = out_of_range_error(f"must not be nested deeper than {MAX_JSON_OBJECT_DEPTH}")
         yield InitErrorDetails(type=nested, loc=location, input=None)
         return
     if isinstance(value, dict) and "" in value:

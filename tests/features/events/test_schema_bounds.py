@@ -249,7 +249,7 @@ REFUSED: Final[list[tuple[str, Any, str, str, str]]] = [
         "too_many",
         f"{MAX_SUBSCHEMAS} or fewer",
     ),
-    ("deep negation", an_object(a=nested("not", 40, {})), "", "too_deep", "32"),
+    ("deep negation", an_object(a=nested("not", 22, {})), "", "too_deep", "24"),
     (
         "a deep chain of references",
         with_definitions(

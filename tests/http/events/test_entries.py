@@ -238,8 +238,11 @@ class TestInvalidEvents:
     ):
         large = {**EVENT, "data": {"amount": 1, "note": "x" * 65_400}}
         post_batch([large] * 25).expect(201)
-        body = json.dumps({"events": [large] * 25}).encode() + b" " * (2 << 20)
         path = f"{organization.path}/events/batch"
+        escaped = json.dumps({"events": [{**EVENT, "data": {"amount": 1, "note": "é" * 32_700}}] * 25}).encode()
+        assert len(json.dumps(escaped.decode())) < 6_000_000
+        api.post(path, caller=ada, body=escaped).expect(201)
+        body = json.dumps({"events": [large] * 25}).encode() + b" " * (5 << 20)
         assert api.post(path, caller=ada, body=body).status_and_code == "413 payload_too_large"
         assert post_batch([EVENT] * 26).validation_errors == {"/events": "too_many"}
         assert post_batch([]).validation_errors == {"/events": "too_few"}

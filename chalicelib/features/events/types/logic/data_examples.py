@@ -52,13 +52,13 @@ def example_or_none(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     validator = compile_schema(schema)
     for candidate in _iter_candidates(schema):
-        if _is_event_data(candidate) and validator.is_valid(candidate):
+        if isinstance(candidate, dict) and _is_event_data(candidate) and validator.is_valid(candidate):
             return candidate
     return None
 
 
-def _is_event_data(candidate: Any) -> bool:
-    """Return whether the `data` of an event can be this value: an object that is neither too large nor too deep."""
+def _is_event_data(candidate: dict[str, Any]) -> bool:
+    """Return whether the `data` of an event can be this object, which is neither too large nor too deep."""
     try:
         _EVENT_DATA.validate_python(candidate)
     except ValidationError:
