@@ -83,8 +83,7 @@ def get_event_type(
             detail = "A built-in type has no versions. Omit the version."
             raise ValidationProblem([FieldError("query/version", "unknown", detail)])
         fields = from_json(_built_in_json_bytes_by_name()[name])
-        fields |= {"data_schema": fields["schema"], "sentence": EVENT_TYPES[name].sentence}
-        return EventTypeOut.model_validate(fields)
+        return EventTypeOut.model_validate(fields | {"data_schema": fields["schema"]})
     if event_type is None or isinstance(ctx.principal_or_anonymous, Anonymous):
         raise not_found()
     try:
@@ -112,6 +111,7 @@ def _event_type_to_json_bytes(name: str, message_operation: Mapping[str, Any], c
         {
             "type": name,
             "description": message_operation["description"],
+            "sentence": EVENT_TYPES[name].sentence,
             "schema": _schema_with_definitions(content["schema"]["properties"]["data"], components),
             "example": content["example"]["data"],
         }

@@ -248,18 +248,13 @@ ONE_LINE: Final = (
 )
 """The metadata that requires text to be one line with a visible character."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200), *ONE_LINE]
-Text = Annotated[
-    str,
-    StringConstraints(max_length=4000),
+SEVERAL_LINES: Final = (
     AfterValidator(_reject_non_whitespace_controls),
     Field(json_schema_extra={"pattern": _PRINTABLE}),
-]
-LongText = Annotated[
-    str,
-    StringConstraints(strip_whitespace=False),
-    AfterValidator(_reject_non_whitespace_controls),
-    Field(json_schema_extra={"pattern": _PRINTABLE}),
-]
+)
+"""The metadata that requires text without control characters other than line breaks and tabs."""
+Text = Annotated[str, StringConstraints(max_length=4000), *SEVERAL_LINES]
+LongText = Annotated[str, StringConstraints(strip_whitespace=False), *SEVERAL_LINES]
 """Text of any length. Leading and trailing spaces are kept."""
 Slug = Annotated[
     str, *pattern_validator_and_schema(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(reject_double_hyphen_or_reserved_slug)

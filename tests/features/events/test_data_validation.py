@@ -177,7 +177,7 @@ def required_objects(levels: int, innermost: Any) -> dict[str, Any]:
 
 
 def referring_objects(levels: int) -> dict[str, Any]:
-    first, second = required_objects(8, a_reference("second")), required_objects(levels - 16, True)
+    first, second = required_objects(8, a_reference("second")), required_objects(levels - 16, {})
     return {**required_objects(8, a_reference("first")), "$defs": {"first": first, "second": second}}
 
 

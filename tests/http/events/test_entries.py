@@ -276,6 +276,12 @@ class TestAccess:
         post(caller=key).expect(201)
         refused = post_batch([EVENT, {**EVENT, "type": "patient_file.opened"}], caller=key)
         assert refused.problem_and_errors == ("403 insufficient_scope", {"/events/1/type": "insufficient_scope"})
+        refused = post({"type": "patient_file.opened", "version": 0}, caller=key)
+        assert refused.problem_and_errors == ("403 insufficient_scope", {"/type": "insufficient_scope"})
+        invalid = post({"type": " invoice.paid ", "version": 0}, caller=key)
+        assert invalid.validation_errors == {"/version": "out_of_range"}
+        assert post({"type": 5}, caller=key).validation_errors == {"/type": "wrong_type"}
+        assert post_batch([5], caller=key).validation_errors == {"/events/0": "not_an_object"}
         path = f"{organization.path}/events"
         for query in ({}, {"type": "patient_file.opened"}, {"type": "patient_file.*"}):
             refused = api.get(path, caller=key, query=query)
@@ -307,6 +313,14 @@ class TestList:
             ({"actorId": "c-17", "type": "invoice.*"}, [first]),
         ):
             assert list_events(**query) == expected, query
+
+    def test_types_that_only_built_in_events_have_need_no_reads(self, api, organization, ada, post):
+        post().expect(201)
+        path, query = f"{organization.path}/events", {"type": "organization.*", "limit": 1}
+        counts = [len(api.get(path, caller=ada, query=each).calls.call_names) for each in (query, {"limit": 1})]
+        assert counts[0] < counts[1]
+        page = api.get(path, caller=ada, query=query).json
+        assert (page["items"], page["nextCursor"]) == ([], None)
 
     def test_entries_of_another_origin_of_the_same_actor_do_not_appear(self, post, list_events, ada):
         written = post().json

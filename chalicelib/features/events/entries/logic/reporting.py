@@ -20,9 +20,11 @@ from chalicelib.features.events.types.logic.definitions import (
     find_definition,
 )
 from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Reference, ReportedEvent
+from chalicelib.kernel.authorization.access import Access
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import ServiceKeyPrincipal
 from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.storage.entity import ItemKey
@@ -63,16 +65,33 @@ def _version_or_none(number: Any) -> int | None:
     return int(number) if is_number and 1 <= number <= MAX_VERSIONS and number == int(number) else None
 
 
+def reject_types_of_others(access: Access, request: Request) -> None:
+    """Raise Problem 403 if the caller is a service key that is limited to other types than those in the body.
+
+    It reads the body before validation, because a missing right precedes invalid fields.
+    """
+    principal = access.principal
+    if not isinstance(principal, ServiceKeyPrincipal) or principal.credential.types is None:
+        return
+    body = request.unvalidated_json_object_or_empty
+    events = body.get("events")
+    batch = events if isinstance(events, list) else []
+    for pointer, event in (("", body), *((f"/events/{number}", event) for number, event in enumerate(batch))):
+        event_type = event.get("type") if isinstance(event, dict) else None
+        if isinstance(event_type, str) and not principal.credential.allows_event_type(event_type.strip()):
+            allowed = ", ".join(principal.credential.types)
+            detail = f"The service key is limited to these types: {allowed}. Nothing was written."
+            raise Problem.create_with_field_error(f"{pointer}/type", "insufficient_scope", detail)
+
+
 def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: NamedTypes) -> list[ApplicationEvent]:
     """Commit the events of a body, all or none, and return them in their order.
 
-    Raises Problem 403 if a service key is limited to other types, and ValidationProblem with the errors of all events.
+    Raises ValidationProblem with the errors of all events.
     """
     events = [
         (f"/events/{number}" if isinstance(body, EventBatch) else "", e) for number, e in enumerate(events_in(body))
     ]
-    for pointer, event in events:
-        _reject_type_of_others(ctx, pointer, event)
     errors, reports = list[FieldError](), list[ReportedEvent]()
     for pointer, event in events:
         errors += _list_time_errors(ctx, pointer, event)
@@ -90,14 +109,6 @@ def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: Nam
     if errors:
         raise ValidationProblem(errors)
     return ctx.report(log, reports)
-
-
-def _reject_type_of_others(ctx: Context, pointer: str, event: EventIn) -> None:
-    principal = ctx.principal_or_anonymous
-    if isinstance(principal, ServiceKeyPrincipal) and not principal.credential.allows_event_type(event.type):
-        allowed = ", ".join(principal.credential.types or ())
-        detail = f"The service key is limited to these types: {allowed}. Nothing was written."
-        raise Problem.create_with_field_error(f"{pointer}/type", "insufficient_scope", detail)
 
 
 def _list_time_errors(ctx: Context, pointer: str, event: EventIn) -> list[FieldError]:
