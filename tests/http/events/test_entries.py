@@ -94,6 +94,10 @@ class TestWriting:
             "userAgent": "Firefox",
         }
 
+    def test_an_ipv4_address_in_the_form_of_ipv6_is_stored_as_ipv4(self, post):
+        entry = post({"context": {"ipAddress": "::ffff:192.0.2.1"}}).expect(201).json
+        assert entry["context"]["ipAddress"] == "192.0.2.1"
+
     def test_without_optional_fields_the_caller_is_the_actor_and_the_event_occurs_now(self, post, clock):
         clock.freeze()
         entry = post().expect(201).json

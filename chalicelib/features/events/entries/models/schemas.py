@@ -59,9 +59,11 @@ def _normalize_ip_address(text: str) -> str:
         address = ipaddress.ip_address(text)
     except ValueError:
         raise ValueError("must be an IPv4 or IPv6 address") from None
-    if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.scope_id is not None:
         raise ValueError("must be an IPv6 address without a zone, such as %eth0")
-    return str(address)
+    return str(address.ipv4_mapped or address)
 
 
 ReportedType = Annotated[
@@ -84,7 +86,8 @@ IpAddress = Annotated[str, StringConstraints(max_length=45), AfterValidator(_nor
 class TargetIn(Input):
     """Something that an event is about, such as an invoice or a customer.
 
-    The application chooses the type and the id. The log stores both as they are, and lists can be filtered by the id.
+    The application chooses the type and the id. The log stores both without spaces around them, and lists can be
+    filtered by the id.
     """
 
     type: ReferenceType = Field(examples=["invoice"])
