@@ -158,6 +158,13 @@ def iter_candidates(random: Random) -> Iterator[Candidate]:
         yield from _find_candidate(random.choice(CONTAINERS), " + ".join(names), _combine(names))
 
 
+def iter_marked_candidates() -> Iterator[Candidate]:
+    """Yield schemas for the measurement of personal data: in each container, with the most copies of some features."""
+    for container in CONTAINERS:
+        for name in ("type", "if"):
+            yield from _find_candidate(container, name, FEATURES[name])
+
+
 def _combine(names: list[str]) -> Callable[[int], Schema]:
     return lambda number: {"allOf": [FEATURES[name](number) for name in names]}
 

@@ -1,14 +1,19 @@
 """Measures how long a schema takes to compile, and data to validate."""
 
 import json
+import resource
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from multiprocessing import get_context
+from multiprocessing.queues import SimpleQueue
 from typing import Any, Final
 
 from chalicelib.features.events.types.logic.compiled_schemas import compile_schema
 from chalicelib.features.events.types.logic.data_errors import locate_errors
+from chalicelib.features.events.types.logic.personal_data import PersonalDataFinder
 from chalicelib.features.events.types.logic.schema_costs import DATA_BYTES
+from chalicelib.features.events.types.logic.schema_keywords import PERSONAL_DATA, convert_subschemas
 from chalicelib.features.events.types.logic.schema_parts import SchemaParts
 
 _RUNS: Final = 3
@@ -46,6 +51,37 @@ def measure_errors(schema: Mapping[str, Any], data: Any) -> float:
             locate_errors(parts, data)
 
     return min(measure_milliseconds(partial(run, SchemaParts(schema))) for _ in range(_RUNS))
+
+
+def mark_subschemas(schema: Any) -> Any:
+    """Return a schema in which each subschema but the root marks the values that it accepts as personal data."""
+    if not isinstance(schema, dict):
+        return schema
+    return convert_subschemas(
+        schema,
+        lambda each: (
+            {**marked, PERSONAL_DATA: True} if isinstance(marked := mark_subschemas(each.schema), dict) else marked
+        ),
+    )
+
+
+def measure_personal_data(schema: Mapping[str, Any], data: Any) -> tuple[float, float]:
+    """Return the milliseconds and the megabytes that finding the personal data of an event takes.
+
+    The memory is measured in a process of its own.
+    """
+    context = get_context("fork")
+    results: SimpleQueue[tuple[float, float]] = context.SimpleQueue()
+    process = context.Process(target=_find_personal_data, args=(schema, data, results))
+    process.start()
+    process.join()
+    return results.get()
+
+
+def _find_personal_data(schema: Mapping[str, Any], data: Any, results: "SimpleQueue[tuple[float, float]]") -> None:
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    milliseconds = measure_milliseconds(lambda: PersonalDataFinder(schema).find(data))
+    results.put((milliseconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - kilobytes) / 1024))
 
 
 def size_of(data: Any) -> int:

@@ -9,7 +9,7 @@ from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.outcomes import (
     REJECTED_KEYS,
     get_area,
-    is_open_to_every_key,
+    is_open_to_all_callers,
     is_public,
     is_visible_only_to_creator,
     outcome_of,
@@ -26,6 +26,7 @@ def test_service_keys_may_only_write_and_read_application_events():
         if admits_service_keys(operation):
             assert operation.path.startswith("/organizations/{organization_id}/events"), operation.id
             assert (get_area(operation), operation.grants_access) == ("events", False), operation.id
+    assert [each.id for each in all_operations() if each.allows_service_keys] == ["get_me"]
 
 
 def without_record_of(key: callers.Caller, items: dict[ItemKey, Item]) -> dict[ItemKey, Item]:
@@ -37,7 +38,7 @@ def expected_for_service_key(operation: Operation, tenant: TenantFixture, *scope
     """Return the expected outcome for a service key in a tenant, or for what a published target shows everybody."""
     if admits_service_keys(operation):
         return "success" if {operation.scope, f"{get_area(operation)}:write"} & {*scopes} else "403 insufficient_scope"
-    if is_open_to_every_key(operation, tenant):
+    if operation.allows_service_keys or is_open_to_all_callers(operation, tenant):
         return "404 not_found" if is_visible_only_to_creator(operation, tenant) else "success"
     is_public_when_published = isinstance(operation.access, RequireRole) and operation.access.if_published
     return "404 not_found" if is_public_when_published else "403 insufficient_scope"

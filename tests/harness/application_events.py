@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from chalicelib.kernel.audit_log.application_events import Receipt, Reference, ReportedEvent, receive_events
+from chalicelib.kernel.audit_log.application_events import Reception, Reference, ReportedEvent, receive_events
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox
@@ -33,6 +33,6 @@ def commit_application_event(
     version = fields.pop("version", 1)
     reported = ReportedEvent(event_type, version, actor=actor, targets=targets, data=data, **fields)
     changes = UnitOfWork(now())
-    events = receive_events([reported], Receipt(log, changes.now, reported_by, "create_event", None))
+    events = receive_events([reported], Reception(log, changes.now, reported_by, "create_event", None))
     outbox.commit_events(changes, events)
     return events[0].id

@@ -72,6 +72,7 @@ def request_rule_of(operation: Operation) -> Hashable:
     """Return the parts of an operation's declaration that decide before its container is known."""
     return (
         *(type(operation.access), operation.allows_anonymous, operation.allows_api_keys, bool(operation.scope)),
+        operation.allows_service_keys,
         *(operation.method == "GET", operation.emits_events, bool(operation.path_parameter_names)),
     )
 

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from chalicelib.features.events.types.logic.compiled_schemas import compile_schema
 from chalicelib.features.events.types.logic.data_errors import locate_errors
 from chalicelib.features.events.types.logic.data_examples import example_or_none
-from chalicelib.features.events.types.logic.data_validation import list_data_errors, list_personal_data
+from chalicelib.features.events.types.logic.data_validation import list_data_errors
 from chalicelib.features.events.types.logic.pattern_states import count_pattern_states
 from chalicelib.features.events.types.logic.pattern_syntax import UnsupportedPattern
+from chalicelib.features.events.types.logic.personal_data import PersonalDataFinder
 from chalicelib.features.events.types.logic.schema_bounds import MAX_VALIDATION_MILLISECONDS, find_schema_errors
 from chalicelib.features.events.types.logic.schema_costs import DATA_BYTES, estimate_cost, estimate_part_cost
+from chalicelib.features.events.types.logic.schema_keywords import convert_subschemas
 from chalicelib.features.events.types.logic.schema_parts import SchemaParts
 
 NAMES: Final = ("a", "b", "a/b", "é")
@@ -94,22 +96,35 @@ def test_data_has_errors_if_and_only_if_another_implementation_rejects_it(schema
 def test_errors_are_located_at_values_that_exist_or_are_required(schema, data):
     assume(find_schema_errors(schema) == [])
     parts = SchemaParts(schema)
-    for pointer, code, _ in [] if parts.validator.is_valid(data) else locate_errors(parts, data):
-        if pointer == "":
+    for error in [] if parts.validator.is_valid(data) else locate_errors(parts, data):
+        if error.pointer == "":
             continue
-        *parents, last = [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
+        *parents, last = [token.replace("~1", "/").replace("~0", "~") for token in error.pointer.split("/")[1:]]
         value: Any = data
         for name in parents:
             value = value[int(name)] if isinstance(value, list) else value[name]
-        if code != "required":
+        if error.code != "required":
             assert int(last) < len(value) if isinstance(value, list) else last in value
 
 
-@given(schemas, data)
-def test_personal_data_is_found_only_in_accepted_data(schema, data):
+def _mark_subschemas_with(keyword: str, schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    marked = convert_subschemas(schema, lambda each: _mark_subschemas_with(keyword, each.schema))
+    return {**marked, "x-personal-data": True} if keyword in schema else marked
+
+
+@given(schemas, st.sampled_from(["$ref", "if", "items", "minimum", "not", "required", "type"]), data)
+def test_personal_data_is_what_the_library_finds_with_the_whole_schema(schema, keyword, data):
+    schema = convert_subschemas(schema, lambda each: _mark_subschemas_with(keyword, each.schema))
     assume(find_schema_errors(schema) == [] and jsonschema.Draft202012Validator(schema).is_valid(data))
-    for pointer, value in list_personal_data(("a.b", 2, repr(schema)), schema, data):
-        assert pointer == "" or value is not data
+    annotations = compile_schema(schema).evaluate(data).annotations()
+    marked = {
+        each["instanceLocation"]
+        for each in annotations
+        if isinstance(each["annotations"], dict) and each["annotations"].get("x-personal-data") is True
+    }
+    assert dict(PersonalDataFinder(schema).find(data)).keys() == marked
 
 
 @given(schemas)

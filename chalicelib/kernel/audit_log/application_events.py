@@ -36,7 +36,7 @@ class ReportedEvent:
 
 
 @dataclass(frozen=True)
-class Receipt:
+class Reception:
     """How the service received some events: in which log, when, from which principal, and in which request."""
 
     log: str
@@ -52,17 +52,17 @@ class ApplicationEvent(LogEvent):
 
     id: str
     reported: ReportedEvent
-    receipt: Receipt
+    reception: Reception
     type: str = field(init=False)
     log: str = field(init=False)
     context: Mapping[str, str | None] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "type", self.reported.type)
-        object.__setattr__(self, "log", self.receipt.log)
+        object.__setattr__(self, "log", self.reception.log)
         context = {
-            "operationId": self.receipt.operation_id,
-            "requestId": self.receipt.request_id,
+            "operationId": self.reception.operation_id,
+            "requestId": self.reception.request_id,
             "ipAddress": self.reported.ip_address,
             "userAgent": self.reported.user_agent,
         }
@@ -71,22 +71,22 @@ class ApplicationEvent(LogEvent):
     @property
     def received_at(self) -> str:
         """The time of receipt."""
-        return self.receipt.received_at
+        return self.reception.received_at
 
     def canonical_leaf_bytes(self) -> bytes:
         """Return the leaf data. It contains `data` as a whole, however long its values are."""
-        reported, receipt = self.reported, self.receipt
+        reported, reception = self.reported, self.reception
         targets = [dict(target) for target in reported.targets]
         return canonical_json(
             {
                 "id": self.id,
                 "type": self.type,
                 "version": reported.version,
-                "occurredAt": reported.occurred_at or receipt.received_at,
-                RECEIVED_AT: receipt.received_at,
+                "occurredAt": reported.occurred_at or reception.received_at,
+                RECEIVED_AT: reception.received_at,
                 "organizationId": organization_id_from_log(self.log),
-                "actor": {**reported.actor, "asserted": True} if reported.actor else receipt.reported_by,
-                "reportedBy": receipt.reported_by,
+                "actor": {**reported.actor, "asserted": True} if reported.actor else reception.reported_by,
+                "reportedBy": reception.reported_by,
                 "target": targets[0] if targets else None,
                 "targets": targets,
                 "context": self.context,
@@ -96,10 +96,12 @@ class ApplicationEvent(LogEvent):
         )
 
 
-def receive_events(reports: Sequence[ReportedEvent], receipt: Receipt) -> list[ApplicationEvent]:
+def receive_events(reports: Sequence[ReportedEvent], reception: Reception) -> list[ApplicationEvent]:
     """Return reported events with new ids, which have the order of the reports."""
-    new_ids = sorted(new_id(receipt.received_at) for _ in reports)
-    return [ApplicationEvent(identifier, report, receipt) for identifier, report in zip(new_ids, reports, strict=True)]
+    new_ids = sorted(new_id(reception.received_at) for _ in reports)
+    return [
+        ApplicationEvent(identifier, report, reception) for identifier, report in zip(new_ids, reports, strict=True)
+    ]
 
 
 def is_application_event(content: Mapping[str, Any]) -> bool:

@@ -70,6 +70,10 @@ class FieldError:
     code: str
     detail: str
 
+    def below(self, pointer: str) -> "FieldError":
+        """Return the error for a value at `pointer`, if the error's own pointer starts at that value."""
+        return FieldError(f"{pointer}{self.pointer}", self.code, self.detail)
+
 
 @dataclass
 class Problem(Exception):

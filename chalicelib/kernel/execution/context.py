@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Receipt, ReportedEvent, receive_events
+from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Reception, ReportedEvent, receive_events
 from chalicelib.kernel.authorization.access import Access
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id_and_time_fields
@@ -102,9 +102,8 @@ class Context:
     """The context of an operation: caller, container, role and changes.
 
     `already_existed`: whether the handler found that the record to create exists. `was_created`: whether the handler
-    created the record to replace. `headers`: response headers of the
-    handler. `page_limit`: maximum number of items, if it is lower than requested. `has_derived_slug`: whether the slug
-    was derived.
+    created the record to replace. `headers`: response headers of the handler. `page_limit`: maximum number of items, if
+    it is lower than requested. `has_derived_slug`: whether the slug was derived.
     """
 
     input: RequestInput
@@ -264,8 +263,8 @@ class Context:
     def report(self, log: str, reports: Sequence[ReportedEvent]) -> list[ApplicationEvent]:
         """Commit events that the caller reports, all or none, and return them with their ids in the same order."""
         origin = self.audit_origin
-        receipt = Receipt(log, self.now, origin.actor, origin.operation_id, origin.request_id)
-        events = receive_events(reports, receipt)
+        reception = Reception(log, self.now, origin.actor, origin.operation_id, origin.request_id)
+        events = receive_events(reports, reception)
         self.changes.report(events)
         return events
 

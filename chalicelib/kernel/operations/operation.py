@@ -37,19 +37,20 @@ class Operation:
     """An operation of the API: a method and a path.
 
     `emits`: the built-in events that it can emit, the usual one first. `reports_events`: whether it commits the events
-    that an application reports instead. `collection_path`: the path below which a created record
-    is found, if that is not the path of the operation.
+    that an application reports instead. `collection_path`: the path below which a created record is found, if that is
+    not the path of the operation.
 
     Reads: the parameters of the function are records of the path, and values of further items that are read in the same
     round trip (`Prefetched`). `subject_user_param` is the path parameter, or the field of the path's record, with the
     id of another user whose memberships are loaded, too.
 
     Access: `allows_api_keys` says whether API keys may call an operation that is open to every user.
-    `has_optional_credential` marks operations that are open to everybody, but show or allow more with a credential, so
-    that clients send it. `extra_check` runs after the access rule with the caller's access, and raises Problem 403 or
-    404. `grants_access` marks operations that can give somebody access, by changing records whose type has
-    `gives_access`. Their transaction fails if the caller's rights are revoked, or the container is deleted, between the
-    check and the commit.
+    `allows_service_keys` says whether service keys may call an operation that is open to every principal; the policy
+    `ServiceKeysToo` admits them in containers. `has_optional_credential` marks operations that are open to everybody,
+    but show or allow more with a credential, so that clients send it. `extra_check` runs after the access rule with the
+    caller's access, and raises Problem 403 or 404. `grants_access` marks operations that can give somebody access, by
+    changing records whose type has `gives_access`. Their transaction fails if the caller's rights are revoked, or the
+    container is deleted, between the check and the commit.
 
     Responses: `existing_status` is the status if the record to create exists already. `created_status` is the status if
     the record to replace did not exist; `Location` then has the URL of the request. `list_metadata` is the model of
@@ -74,6 +75,7 @@ class Operation:
     collection_path: str | None = None
     subject_user_param: str = ""
     allows_api_keys: bool = True
+    allows_service_keys: bool = False
     has_optional_credential: bool = False
     has_external_effects: bool = False
     existing_status: int | None = None
@@ -183,10 +185,10 @@ class Operation:
 
     @property
     def is_open_to_service_keys(self) -> bool:
-        """Whether service keys may call it, other than what everybody may: it admits them, or describes the caller."""
+        """Whether service keys may call it, if not everybody may. It has to declare that."""
         if isinstance(self.access, RequireRole):
             return isinstance(self.access.policy, ServiceKeysToo)
-        return self.access is Caller.PRINCIPAL and self.scope is None
+        return self.allows_service_keys
 
     @property
     def role_for_general_scopes(self) -> Role:

@@ -1,7 +1,7 @@
 """Records that grant rights: memberships, and the credentials of programs."""
 
 from dataclasses import field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal, get_args
 
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.event_patterns import matches_any_pattern
@@ -31,6 +31,11 @@ class DescendantMembership(Membership):
         raise NotImplementedError
 
 
+CredentialType = Literal["api_key", "service_key"]
+CREDENTIAL_TYPES: Final[tuple[str, ...]] = get_args(CredentialType)
+"""The types of actors that are programs."""
+
+
 class Credential(Entity):
     """The credential of a program: an API key of an organization, or a service key of the deployment.
 
@@ -40,7 +45,7 @@ class Credential(Entity):
 
     title: ClassVar[str]
     """How problems call such a credential."""
-    actor_type: ClassVar[Literal["api_key", "service_key"]]
+    actor_type: ClassVar[CredentialType]
     """The type of the actor in log entries."""
     expiry_task: ClassVar[str]
     attribute_names: ClassVar = {"is_live": "live"}
@@ -107,8 +112,9 @@ class OrganizationCredential(Credential):
 class ServiceCredential(Credential):
     """A service key, which belongs to the deployment. It writes and reads application events in all organizations.
 
-    Only operators create one. Their rights are in their tokens, so no record is checked at the commit. `types` are the
-    event types to which the key is limited, with patterns such as `invoice.*`; None for all types.
+    Only operators create one. Operators get their rights from their token, not from a stored record, so no record is
+    checked when a key is created. `types` are the event types to which the key is limited, with patterns such as
+    `invoice.*`; None for all types.
     """
 
     title, actor_type = "service key", "service_key"

@@ -52,8 +52,8 @@ class UnitOfWork:
     """Changes of records, and the event that their log entry records. Nothing is written before `commit`.
 
     There are five writes: `create`, `update`, `delete`, `upsert` and `update_untracked`. Instead of an event about a
-    record, it can commit events that an application reports (`report`). `chains`: the chains of the
-    log that were read with the authorization.
+    record, it can commit events that an application reports (`report`). `chains`: the chains of the log that were read
+    with the authorization.
     """
 
     now: str

@@ -4,7 +4,7 @@ from typing import Final
 
 from chalicelib.features.events.service_keys.entities import ServiceKey
 from chalicelib.features.events.types.entities import EventType
-from chalicelib.kernel.audit_log.application_events import Receipt, ReportedEvent, receive_events
+from chalicelib.kernel.audit_log.application_events import Reception, ReportedEvent, receive_events
 from chalicelib.kernel.core.clock import after
 from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
 from tests.catalogue.tenant_fixture import TenantFixture
@@ -39,7 +39,7 @@ def build_entries(tenant: TenantFixture, n: int) -> Neighbours:
     """Yield an application event."""
     reports = [ReportedEvent("invoice.approved", 1, targets=[{**INVOICE, "id": f"INV-{n}"}], data={"amount": n + 1})]
     yield from receive_events(
-        reports, Receipt(tenant.id, new_fields()["created_at"], NIGHTLY_EXPORT, "create_event", None)
+        reports, Reception(tenant.id, new_fields()["created_at"], NIGHTLY_EXPORT, "create_event", None)
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import astuple
 from typing import Any, Final
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from chalicelib.features.events.types.logic import data_validation
 from chalicelib.features.events.types.logic.data_errors import MAX_DATA_ERRORS
 from chalicelib.features.events.types.logic.data_examples import example_or_none
-from chalicelib.features.events.types.logic.data_validation import list_data_errors, list_personal_data
+from chalicelib.features.events.types.logic.data_validation import list_data_errors
+from chalicelib.features.events.types.logic.personal_data import PersonalDataFinder
 from chalicelib.features.events.types.logic.schema_bounds import find_schema_errors
 from chalicelib.features.events.types.logic.schema_parts import SchemaParts
 from tests.features.events.test_schema_bounds import ACCEPTED, INVOICE, a_reference, an_object, with_definitions
@@ -20,9 +22,9 @@ MAX_SECONDS: Final = 0.2
 """Processor time to validate 64 KiB of data and to locate its errors, with room for slow machines."""
 
 
-def list_errors(schema: dict[str, Any], data: Any) -> list[tuple[str, str, str]]:
+def list_errors(schema: dict[str, Any], data: Any) -> list[tuple[Any, ...]]:
     assert find_schema_errors(schema) == []
-    return [(*error,) for error in list_data_errors(("a.b", 1, json.dumps(schema)), schema, data)]
+    return [astuple(error) for error in list_data_errors(("a.b", 1, json.dumps(schema)), schema, data)]
 
 
 def pointers_and_codes(schema: dict[str, Any], data: Any) -> set[tuple[str, str]]:
@@ -157,7 +159,38 @@ PERSONAL_DATA: Final[list[tuple[dict[str, Any], Any, dict[str, Any]]]] = [
 @pytest.mark.parametrize(("schema", "data", "expected"), PERSONAL_DATA)
 def test_values_that_the_schema_marks_are_personal_data(schema, data, expected):
     assert list_errors(schema, data) == []
-    assert dict(list_personal_data(("a.b", 1, json.dumps(schema)), schema, data)) == expected
+    assert dict(PersonalDataFinder(schema).find(data)) == expected
+
+
+MARKED: Final = {"x-personal-data": True}
+REPEATED: Final = {"a": [1] * 32_000}
+EXPENSIVE: Final[dict[str, tuple[dict[str, Any], Any]]] = {
+    "annotations of many subschemas": (
+        an_object(a={"items": {"allOf": [{"minimum": -n, **MARKED} for n in range(16)]}}), REPEATED,
+    ),
+    "a long property": (an_object(**{"a" * 30_000: {"items": MARKED}}), {"a" * 30_000: [1] * 15_000}),
+    "a long name": ({"type": "object", "additionalProperties": {"items": MARKED}}, {"a" * 40_000: [1] * 10_000}),
+    "a long reference": (with_definitions({"items": a_reference("b" * 30_000)}, **{"b" * 30_000: MARKED}), REPEATED),
+    "values in errors": (
+        an_object(a={"allOf": [{"if": {"enum": [str(n)], **MARKED}} for n in range(20)] * 15}), REPEATED,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPENSIVE)
+def test_all_data_is_personal_if_evaluating_it_takes_too_much(name):
+    schema, data = EXPENSIVE[name]
+    finder = PersonalDataFinder(schema)
+    started_at = time.process_time()
+    assert finder.find(data) == [("", data)]
+    assert time.process_time() - started_at < MAX_SECONDS
+    assert all(pointer for pointer, _ in finder.find({name: value[:20] for name, value in data.items()}))
+
+
+def test_keywords_that_mark_nothing_cost_nothing():
+    others = {"description": "d" * 30_000, "allOf": [{"minimum": -n} for n in range(16)], "x-owner": "o" * 1_000}
+    schema = an_object(a={"items": {**others, "type": "integer"}}, b={**others, **MARKED})
+    assert PersonalDataFinder(schema).find(REPEATED | {"b": 5}) == [("/b", 5)]
 
 
 @pytest.mark.parametrize("name", ACCEPTED)

@@ -3,9 +3,12 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
+from unittest.mock import Mock
 
 import pytest
 
+from chalicelib.features.events.entries.logic import reporting
+from chalicelib.features.events.types.logic import definitions
 from chalicelib.kernel.core.clock import after, now
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient, ApiResponse
@@ -140,6 +143,12 @@ class TestWriting:
         calls = ["dynamodb:BatchGetItem", "dynamodb:TransactWriteItems", "sqs:SendMessage"]
         assert post().calls.call_names == calls
         assert post_batch([EVENT] * 25).calls.call_names == calls
+
+    def test_a_batch_parses_the_schema_of_each_version_once(self, post_batch, monkeypatch):
+        find_definition = Mock(side_effect=definitions.find_definition)
+        monkeypatch.setattr(reporting, "find_definition", find_definition)
+        post_batch([EVENT] * 24 + [{**EVENT, "version": 1}]).expect(201)
+        assert [each.args[1:] for each in find_definition.call_args_list] == [(EVENT["type"], None), (EVENT["type"], 1)]
 
     @pytest.mark.parametrize("path", ["/events", "/events/batch"])
     def test_a_repeated_request_writes_nothing_and_gets_the_same_response(

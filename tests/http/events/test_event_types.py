@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.features.events.types.entities import EventType
 from chalicelib.features.events.types.logic import definitions
+from chalicelib.features.events.types.models import MAX_VERSIONS
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Person
 
@@ -87,6 +88,8 @@ class TestDeclaring:
         assert api.get("/event-types/invoice.approved", caller=operator, query={"version": 2}).json == latest
         missing = api.get("/event-types/invoice.approved", caller=operator, query={"version": 3})
         assert pointers(missing) == ["query/version"]
+        impossible = api.get("/event-types/invoice.approved", caller=operator, query={"version": MAX_VERSIONS + 1})
+        assert impossible.validation_errors == {"query/version": "out_of_range"}
 
     def test_events_can_name_an_earlier_version(self, api, ada, organization, put):
         put()

@@ -1,11 +1,16 @@
 """The erasure of people from the entries of application events."""
 
+from collections import Counter
+from itertools import count
 from typing import Any, Final
 from unittest.mock import Mock, call
 
 import pytest
 
+from chalicelib.features.events.types.logic.personal_data import PersonalDataFinder
 from chalicelib.features.privacy.erasures import tasks
+from chalicelib.features.privacy.erasures.logic.named_people import mentions_person
+from chalicelib.kernel.work import jobs
 from tests.harness import memory_aws
 from tests.harness.application_events import ADA, INVOICE, NIGHTLY_EXPORT, commit_application_event
 from tests.harness.audit_logs import entry_item, list_entries, verification_failure
@@ -15,6 +20,9 @@ from tests.harness.exports import create_export, parse_csv, verify_export_file
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import roles_by_username
 from tests.harness.stored_logs import StoredLog
+
+SEARCHES: Final = 2
+"""An erasure searches the log a second time, for entries that were in flight."""
 
 PERSON: Final = {"type": "customer", "id": "C-17"}
 
@@ -171,6 +179,31 @@ class TestPersonalData:
         workers.deliver()
         assert erase(actor=PERSON) == (0, 1)
         assert load.call_args_list == [call({("invoice.approved", 3)})]
+
+    def test_a_run_without_time_continues_after_the_last_entry_that_it_checked(
+        self, report, workers, erase, erased_ids, monkeypatch
+    ):
+        named = {report("patient.file_opened", actor=None, data={"count": 17}) for _ in range(5)}
+        report("patient.file_opened", actor=None, data={"count": 18})
+        workers.deliver()
+        ticks, checked = count(), Mock(side_effect=mentions_person)
+        monkeypatch.setattr(tasks, "time", Mock(monotonic=ticks.__next__))
+        monkeypatch.setattr(jobs, "slice_deadline_monotonic", lambda: next(ticks) + 2)
+        monkeypatch.setattr(tasks, "mentions_person", checked)
+        assert erase(actor={"type": "customer", "id": "17"}) == (0, len(named))
+        assert erased_ids() == named
+        ids = [each.args[0].item["sk"] for each in checked.call_args_list]
+        assert max(Counter(ids).values()) == SEARCHES
+
+    def test_schemas_are_evaluated_only_for_data_that_contains_the_id(self, report, workers, erase, monkeypatch):
+        declare_event_type("invoice.approved", "{actor} approved {target}.", self.SCHEMA)
+        find = Mock(return_value=[])
+        monkeypatch.setattr(PersonalDataFinder, "find", find)
+        report(actor=None, data={"note": "170"})
+        report(actor=None, data={"note": "no. 7"})
+        workers.deliver()
+        assert erase(actor={"type": "customer", "id": "7"}) == (0, 0)
+        assert find.call_args_list == [call({"note": "no. 7"})] * SEARCHES
 
 
 class TestUser:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.kernel.audit_log import ledger
-from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Receipt, ReportedEvent, receive_events
+from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Reception, ReportedEvent, receive_events
 from chalicelib.kernel.audit_log.entries import EntryItem, body_key, entry_key
 from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Chains, Link, chain_key
 from chalicelib.kernel.core.clock import after, now
@@ -28,8 +28,14 @@ INVOICE = {"type": "invoice", "id": "INV-7", "name": "Invoice 7"}
 
 
 def receive(*reports: ReportedEvent, **changed: Any) -> list[ApplicationEvent]:
-    receipt = {"received_at": now(), "reported_by": REPORTER, "operation_id": "report", "request_id": "r-1", **changed}
-    return receive_events(reports, Receipt(LOG, **receipt))
+    reception = {
+        "received_at": now(),
+        "reported_by": REPORTER,
+        "operation_id": "report",
+        "request_id": "r-1",
+        **changed,
+    }
+    return receive_events(reports, Reception(LOG, **reception))
 
 
 def report(number: int = 0, **fields: Any) -> ReportedEvent:

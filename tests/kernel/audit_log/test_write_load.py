@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from chalicelib.kernel.audit_log import ledger
-from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Receipt, ReportedEvent, receive_events
+from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Reception, ReportedEvent, receive_events
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -29,7 +29,7 @@ MAX_UNITS_PER_SECOND: Final = 900
 def receive_batch() -> list[ApplicationEvent]:
     """Return events whose entries have almost 2 KB. All have the same type, actor and target."""
     report = ReportedEvent("invoice.approved", 1, actor=ADA, targets=[INVOICE], data={"text": "x" * 1400})
-    events = receive_events([report] * BATCH, Receipt(LOG, now(), NIGHTLY_EXPORT, "create_events", None))
+    events = receive_events([report] * BATCH, Reception(LOG, now(), NIGHTLY_EXPORT, "create_events", None))
     assert MAX_ENTRY_BYTES * 0.95 < len(events[0].canonical_leaf_bytes()) <= MAX_ENTRY_BYTES
     return events
 

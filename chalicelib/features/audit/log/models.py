@@ -101,8 +101,8 @@ class Actor(Output):
     name: str | None = Field(examples=["Ada Lovelace"])
     asserted: bool | None = Field(
         None,
-        description="True if the application named the actor, so that it is as reliable as `reportedBy`; absent "
-        "otherwise.",
+        description="True if the application named the actor. The service has not verified it: trust it as far as you "
+        "trust `reportedBy`. Absent otherwise.",
         exclude_if=lambda asserted: not asserted,
         examples=[None],
     )

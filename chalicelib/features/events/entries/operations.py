@@ -6,17 +6,17 @@ from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.models import AuditEntry
 from chalicelib.features.events.entries.logic.reporting import (
     NamedTypes,
-    reject_types_of_others,
-    reject_unlimited_list,
+    reject_types_not_allowed,
     report_events,
+    require_filter_within_key_types,
 )
 from chalicelib.features.events.entries.models.schemas import (
     MAX_BATCH_BODY_BYTES,
+    CreatedEvent,
+    CreatedEvents,
     EventBatch,
     EventIn,
     EventQuery,
-    EventReceipt,
-    EventReceipts,
     event_count,
     total_bytes,
 )
@@ -49,7 +49,7 @@ VOLUME_LIMITS: Final = (
     emits=None,
     reports_events=True,
     volume_limits=VOLUME_LIMITS,
-    extra_check=reject_types_of_others,
+    extra_check=reject_types_not_allowed,
     collection_path="/organizations/{organization_id}/audit-log",
 )
 def create_event(
@@ -74,17 +74,17 @@ def create_event(
     emits=None,
     reports_events=True,
     volume_limits=VOLUME_LIMITS,
-    extra_check=reject_types_of_others,
+    extra_check=reject_types_not_allowed,
     max_body_bytes=MAX_BATCH_BODY_BYTES,
 )
-def create_events(ctx: Context, organization: Organization, body: EventBatch, types: NamedTypes) -> EventReceipts:
+def create_events(ctx: Context, organization: Organization, body: EventBatch, types: NamedTypes) -> CreatedEvents:
     """Write up to 25 events of your own application to the organization's log: all of them or none.
 
     Their entries get sequences in the order of the request. If one event is not valid, nothing is written, and errors
     have pointers such as `/events/3/data/amount`. Types, times and data are checked once all fields are well-formed.
     """
     events = report_events(ctx, organization.audit_log_id, body, types)
-    return EventReceipts(items=[EventReceipt(id=event.id) for event in events])
+    return CreatedEvents(items=[CreatedEvent(id=event.id) for event in events])
 
 
 @routes.get(
@@ -100,7 +100,7 @@ def list_events(ctx: Context, organization: Organization, query: EventQuery) -> 
     list may lag for a moment, because it reads an index. With a filter, a page may be short although the list
     continues.
     """
-    reject_unlimited_list(ctx, query.type)
+    require_filter_within_key_types(ctx, query.type)
     position = ctx.decode_cursor(query)
     if query.type and not is_application_type(query.type):
         return ctx.build_page([], None, query)

@@ -11,9 +11,6 @@ from chalicelib.kernel.storage.quotas import Quota
 MAX_EVENT_TYPES: Final = 200
 """Event types of a deployment."""
 
-MAX_VERSIONS: Final = 50
-"""Versions of the schema of an event type."""
-
 TYPE_NAMES_PARTITION: Final = "EVENT-TYPE-NAMES"
 """The partition with the names of all event types, without their schemas, so that one Query reads them."""
 

@@ -11,6 +11,9 @@ from chalicelib.kernel.storage.entity import Entity
 EVENT_TYPE_PATTERN: Final = r"^(?=.{3,100}$)[a-z_]+(\.[a-z_]+)+$"
 """The pattern of event types: at least two parts, and at most 100 characters."""
 
+MAX_VERSIONS: Final = 50
+"""Versions of the schema of an event type."""
+
 _MAX_DESCRIPTION_CHARACTERS: Final = 1000
 """Length of the description of an event type."""
 _SENTENCE_EXAMPLE: Final = "{actor} approved {target} over {data.amount} euros."
@@ -57,7 +60,7 @@ class EventTypeQuery(Query):
     """The version of the schema to show."""
 
     version: int | None = Field(
-        None, ge=1, le=1000, description="A version of the schema. If omitted, the latest one.", examples=[None]
+        None, ge=1, le=MAX_VERSIONS, description="A version of the schema. If omitted, the latest one.", examples=[None]
     )
 
 

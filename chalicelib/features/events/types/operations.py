@@ -1,7 +1,7 @@
 """The operation that declares event types."""
 
 from chalicelib.features.events.types.entities import EventType
-from chalicelib.features.events.types.logic.declarations import put_event_type as declare
+from chalicelib.features.events.types.logic.declarations import declare_event_type
 from chalicelib.features.events.types.models import EventTypeOut, EventTypePut
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.access_rules import Caller
@@ -25,4 +25,4 @@ def put_event_type(ctx: Context, event_type: EventType | None, body: EventTypePu
     built-in type. A deployment has at most 200 types with 50 versions each, and types cannot be removed.
     """
     ctx.was_created = event_type is None
-    return EventTypeOut.of(declare(ctx, ctx.request.parameters["event_type"], event_type, body))
+    return EventTypeOut.of(declare_event_type(ctx, ctx.request.parameters["event_type"], event_type, body))

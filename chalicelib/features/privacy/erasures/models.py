@@ -1,28 +1,25 @@
 """Requests and responses of the operations on erasures."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from chalicelib.features.events.entries.models.schemas import MAX_REFERENCE_ID_CHARACTERS
 from chalicelib.kernel.http.fields import Email, Uuid
 from chalicelib.kernel.http.models import Input, RecordOutput
+from chalicelib.kernel.permissions.grants import CREDENTIAL_TYPES
 
 ErasureStatus = Literal["queued", "running", "completed", "failed"]
 
-_MAX_ID_CHARACTERS: Final = 128
-"""Length of the type and of the id of an actor, as in application events."""
-
-_PROGRAM_TYPES: Final = ("api_key", "service_key")
-
 
 def _reject_program_type(actor_type: str) -> str:
-    if actor_type in _PROGRAM_TYPES:
+    if actor_type in CREDENTIAL_TYPES:
         raise ValueError("must be the type of a person. A key is a program: delete or revoke it instead")
     return actor_type
 
 
 ErasedActorType = Annotated[
-    str, StringConstraints(min_length=1, max_length=_MAX_ID_CHARACTERS), AfterValidator(_reject_program_type)
+    str, StringConstraints(min_length=1, max_length=MAX_REFERENCE_ID_CHARACTERS), AfterValidator(_reject_program_type)
 ]
 
 
@@ -33,7 +30,9 @@ class ErasedActor(Input):
     """
 
     type: ErasedActorType = Field(examples=["customer"])
-    id: Annotated[str, StringConstraints(min_length=1, max_length=_MAX_ID_CHARACTERS)] = Field(examples=["c-17"])
+    id: Annotated[str, StringConstraints(min_length=1, max_length=MAX_REFERENCE_ID_CHARACTERS)] = Field(
+        examples=["c-17"]
+    )
 
 
 class ErasureCreate(Input):

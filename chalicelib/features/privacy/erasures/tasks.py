@@ -62,16 +62,18 @@ def run_erasure(message: dict[str, Any]) -> None:
             jobs.release(erasure)
             erasure = None
         else:
-            erasure = _process_next_page(erasure)
+            erasure = _process_next_page(erasure, ends_at)
 
 
-def _process_next_page(erasure: Erasure) -> Erasure | None:
-    """Return the erasure after its next page, or None if this run is over."""
+def _process_next_page(erasure: Erasure, ends_at: float) -> Erasure | None:
+    """Return the erasure after its next page, or None if this run is over. `ends_at`: by `time.monotonic`."""
     if erasure.step == "records":
         return _redact_record_page(erasure)
     if erasure.log_cursor is None:
         ledger.append_pending_and_return_longest_wait_ms(erasure.organization_id)
-    return _redact_entry_page(erasure) if erasure.step == "entries" else _search_log_page_for_identities(erasure)
+    if erasure.step == "entries":
+        return _redact_entry_page(erasure, ends_at)
+    return _search_log_page_for_identities(erasure)
 
 
 def _search_log_page_for_identities(erasure: Erasure) -> Erasure:
@@ -190,13 +192,17 @@ def _add_expired_guard_deletes(changes: UnitOfWork, record: Entity) -> None:
             )
 
 
-def _redact_entry_page(erasure: Erasure) -> Erasure | None:
-    """Redact a page of the log. The run ends while an entry that names the person is pending."""
+def _redact_entry_page(erasure: Erasure, ends_at: float) -> Erasure | None:
+    """Redact a page of the log, or as much of it as the time allows.
+
+    The run ends while an entry that names the person is pending.
+    """
     log = erasure.organization_id
     entries, cursor = logs.list_stored_entries(log, erasure.log_cursor, _PAGE_SIZE)
-    matching = _list_entries_naming_person(
-        erasure, [each for each in entries if _is_before_completion(erasure, each.item.get("created_at", ""))]
-    )
+    entries = [each for each in entries if _is_before_completion(erasure, each.item.get("created_at", ""))]
+    matching, count = _list_entries_naming_person(erasure, entries, ends_at)
+    if count < len(entries):
+        cursor = {name: entries[count - 1].item[name] for name in ("pk", "sk")}
     ready = [entry for entry in matching if not logs.is_authentic_pending_entry(log, entry.item)]
     for start in range(0, len(ready), _MAX_ENTRIES_PER_TRANSACTION):
         batch = ready[start : start + _MAX_ENTRIES_PER_TRANSACTION]
@@ -229,14 +235,20 @@ def _redact_entry_page(erasure: Erasure) -> Erasure | None:
     return None
 
 
-def _list_entries_naming_person(erasure: Erasure, entries: Sequence[StoredEntry]) -> list[StoredEntry]:
-    person, named, others = erasure.person, list[StoredEntry](), list[StoredEntry]()
-    for entry in entries:
-        (named if mentions_person(entry, person) else others).append(entry)
-    if erasure.actor:
-        actor = NamedActor(erasure.organization_id, **erasure.actor)
-        named += actor.list_entries_naming(others, load_personal_values)
-    return named
+def _list_entries_naming_person(
+    erasure: Erasure, entries: Sequence[StoredEntry], ends_at: float
+) -> tuple[list[StoredEntry], int]:
+    """Return the entries that name the person, and how many were checked until the time is over, at least one."""
+    person, named, count = erasure.person, list[StoredEntry](), 0
+    actor = NamedActor(erasure.organization_id, **erasure.actor) if erasure.actor else None
+    decisions = actor.iter_decisions(entries, load_personal_values) if actor else (False for _ in entries)
+    for entry, is_named in zip(entries, decisions, strict=True):
+        if is_named or mentions_person(entry, person):
+            named.append(entry)
+        count += 1
+        if time.monotonic() > ends_at:
+            break
+    return named, count
 
 
 def _save_cursor_or_advance_step(erasure: Erasure, last_evaluated_key: Item | None, **progress: Any) -> Erasure:

@@ -21,11 +21,10 @@ KEY_DEPENDENCY_PREFIX = "RESTING-KEY#"
 class ApiKey(OrganizationCredential):
     """An API key of an organization.
 
-    `grantor_ids` are the ids of everyone whose rights the key
-    depends on: the users and keys that created or rotated it, and their own grantors. It is None for keys from before
-    grantors were recorded, until they are rotated. `last_key_issuance_id` changes whenever the key creates or rotates
-    another key, so one of two concurrent requests that create a key and revoke its grantor fails. `revoked_because` and
-    `revoked_keys` are described in `ApiKeyOut`.
+    `grantor_ids` are the ids of everyone whose rights the key depends on: the users and keys that created or rotated
+    it, and their own grantors. It is None for keys from before grantors were recorded, until they are rotated.
+    `last_key_issuance_id` changes whenever the key creates or rotates another key, so one of two concurrent requests
+    that create a key and revoke its grantor fails. `revoked_because` and `revoked_keys` are described in `ApiKeyOut`.
     """
 
     kind, parameter = "organization.api_key", "api_key_id"

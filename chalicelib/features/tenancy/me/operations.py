@@ -10,7 +10,7 @@ from chalicelib.kernel.operations.route_groups import RouteGroup
 routes = RouteGroup("me")
 
 
-@routes.get("/me", access=Caller.PRINCIPAL, scope=None, emits=None)
+@routes.get("/me", access=Caller.PRINCIPAL, scope=None, emits=None, allows_service_keys=True)
 def get_me(ctx: Context) -> Me:
     """Get the caller: their id, names and address, their credential, their organizations and pending invitations.
 

@@ -1,6 +1,7 @@
 """Checks the events of a request against the declared types and against the clock, and reports them to the log."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Final
 
 from chalicelib.features.events.entries.models.schemas import (
@@ -11,7 +12,6 @@ from chalicelib.features.events.entries.models.schemas import (
     TargetIn,
     events_in,
 )
-from chalicelib.features.events.types.entities import MAX_VERSIONS
 from chalicelib.features.events.types.logic.definitions import (
     Definition,
     UnknownType,
@@ -19,13 +19,14 @@ from chalicelib.features.events.types.logic.definitions import (
     definition_keys,
     find_definition,
 )
+from chalicelib.features.events.types.models import MAX_VERSIONS
 from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Reference, ReportedEvent
 from chalicelib.kernel.authorization.access import Access
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.identity.auth import ServiceKeyPrincipal
+from chalicelib.kernel.identity.auth import Principal, ServiceKeyPrincipal
 from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.storage.entity import ItemKey
 
@@ -45,9 +46,9 @@ class NamedTypes(Prefetched):
         named_types = dict.fromkeys(_iter_named_types(values))
         return [key for event_type, version in named_types for key in definition_keys(event_type, version)]
 
-    def definition_of(self, event: EventIn) -> Definition:
-        """Return the definition of an event's type. Raises UnknownType and UnknownVersion."""
-        return find_definition(self.items, event.type, event.version)
+    def find_definition(self, event_type: str, version: int | None) -> Definition:
+        """Return the definition of a type. Raises UnknownType and UnknownVersion."""
+        return find_definition(self.items, event_type, version)
 
 
 def _iter_named_types(values: KnownValues) -> Iterator[tuple[str, int | None]]:
@@ -65,50 +66,52 @@ def _version_or_none(number: Any) -> int | None:
     return int(number) if is_number and 1 <= number <= MAX_VERSIONS and number == int(number) else None
 
 
-def reject_types_of_others(access: Access, request: Request) -> None:
+def reject_types_not_allowed(access: Access, request: Request) -> None:
     """Raise Problem 403 if the caller is a service key that is limited to other types than those in the body.
 
     It reads the body before validation, because a missing right precedes invalid fields.
     """
-    principal = access.principal
-    if not isinstance(principal, ServiceKeyPrincipal) or principal.credential.types is None:
-        return
     body = request.unvalidated_json_object_or_empty
     events = body.get("events")
     batch = events if isinstance(events, list) else []
     for pointer, event in (("", body), *((f"/events/{number}", event) for number, event in enumerate(batch))):
         event_type = event.get("type") if isinstance(event, dict) else None
-        if isinstance(event_type, str) and not principal.credential.allows_event_type(event_type.strip()):
-            allowed = ", ".join(principal.credential.types)
-            detail = f"The service key is limited to these types: {allowed}. Nothing was written."
-            raise Problem.create_with_field_error(f"{pointer}/type", "insufficient_scope", detail)
+        if isinstance(event_type, str):
+            _reject_type_not_allowed(access.principal, pointer, event_type.strip())
 
 
 def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: NamedTypes) -> list[ApplicationEvent]:
     """Commit the events of a body, all or none, and return them in their order.
 
-    Raises ValidationProblem with the errors of all events.
+    Raises Problem 403 if a service key is limited to other types, and ValidationProblem with the errors of all events.
     """
     events = [
         (f"/events/{number}" if isinstance(body, EventBatch) else "", e) for number, e in enumerate(events_in(body))
     ]
+    for pointer, event in events:
+        _reject_type_not_allowed(ctx.principal_or_anonymous, pointer, event.type)
     errors, reports = list[FieldError](), list[ReportedEvent]()
+    find_cached_definition = cache(types.find_definition)  # Each parses a schema of up to 32 KiB.
     for pointer, event in events:
         errors += _list_time_errors(ctx, pointer, event)
         try:
-            definition = types.definition_of(event)
+            definition = find_cached_definition(event.type, event.version)
         except (UnknownType, UnknownVersion) as error:
             name = "type" if isinstance(error, UnknownType) else "version"
             errors.append(FieldError(f"{pointer}/{name}", "not_one_of", str(error)))
             continue
-        errors += [
-            FieldError(f"{pointer}/data{error.pointer}", error.code, error.detail)
-            for error in definition.list_errors(event.data)
-        ]
+        errors += [error.below(f"{pointer}/data") for error in definition.list_errors(event.data)]
         reports.append(_to_report(event, definition.version))
     if errors:
         raise ValidationProblem(errors)
     return ctx.report(log, reports)
+
+
+def _reject_type_not_allowed(principal: Principal, pointer: str, event_type: str) -> None:
+    if isinstance(principal, ServiceKeyPrincipal) and not principal.credential.allows_event_type(event_type):
+        allowed = ", ".join(principal.credential.types or ())
+        detail = f"The service key is limited to these types: {allowed}. Nothing was written."
+        raise Problem.create_with_field_error(f"{pointer}/type", "insufficient_scope", detail)
 
 
 def _list_time_errors(ctx: Context, pointer: str, event: EventIn) -> list[FieldError]:
@@ -137,7 +140,7 @@ def _reference(named: TargetIn) -> Reference:
     return fields
 
 
-def reject_unlimited_list(ctx: Context, event_type: str | None) -> None:
+def require_filter_within_key_types(ctx: Context, event_type: str | None) -> None:
     """Raise Problem 403 if the caller is a service key that is limited to types, and the list is not.
 
     `event_type`: the filter by type, which can be a prefix with `.*`.

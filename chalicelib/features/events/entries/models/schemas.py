@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError, to_json
 
 from chalicelib.features.audit.log.models import EntryFilters
-from chalicelib.features.events.types.entities import MAX_VERSIONS
+from chalicelib.features.events.types.models import MAX_VERSIONS
 from chalicelib.kernel.http.fields import ONE_LINE, DateTime, JsonObject, Name, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input, ListQuery, Output
 
@@ -169,7 +169,7 @@ class EventQuery(EntryFilters, ListQuery):
     origin = "application"
 
 
-class EventReceipt(Output):
+class CreatedEvent(Output):
     """The confirmation that one element of a batch is in the organization's log.
 
     `GET /organizations/{organizationId}/audit-log/{entryId}` shows the entry.
@@ -178,7 +178,7 @@ class EventReceipt(Output):
     id: Uuid = Field(description="The id of the event's entry in the log.")
 
 
-class EventReceipts(Output):
+class CreatedEvents(Output):
     """The ids of the entries that a batch added to the organization's log.
 
     They have the order of the request, so the first id belongs to the first event.
@@ -187,7 +187,7 @@ class EventReceipts(Output):
     has_location: ClassVar[bool] = False
     id_field: ClassVar[str] = ""
 
-    items: list[EventReceipt] = Field(description="The events, in the order of the request.")
+    items: list[CreatedEvent] = Field(description="The events, in the order of the request.")
 
 
 def total_bytes(body: Any) -> int:

@@ -4,11 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from chalicelib.features.events.types.logic.schema_keywords import (
-    SUBSCHEMA_KEYWORDS,
-    SUBSCHEMA_LIST_KEYWORDS,
-    SUBSCHEMA_MAP_KEYWORDS,
-)
+from chalicelib.features.events.types.logic.schema_keywords import convert_subschemas
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -55,7 +51,7 @@ def to_fast_schema(schema: Any) -> Any:
     """
     if not isinstance(schema, dict):
         return schema
-    result = {keyword: _convert_value(keyword, value) for keyword, value in schema.items()}
+    result = convert_subschemas(schema, lambda each: to_fast_schema(each.schema))
     choices = ([result.pop("const")] if "const" in result else [], result.pop("enum", []))
     conditions: list[Any] = [{"anyOf": _split_options(options)} for options in choices if options]
     if result.pop("uniqueItems", False):
@@ -64,16 +60,6 @@ def to_fast_schema(schema: Any) -> Any:
     if conditions:
         result["allOf"] = [*conditions, *result.get("allOf", ())]
     return result
-
-
-def _convert_value(keyword: str, value: Any) -> Any:
-    if keyword in SUBSCHEMA_KEYWORDS:
-        return to_fast_schema(value)
-    if keyword in SUBSCHEMA_LIST_KEYWORDS:
-        return [to_fast_schema(each) for each in value]
-    if keyword in SUBSCHEMA_MAP_KEYWORDS:
-        return {name: to_fast_schema(each) for name, each in value.items()}
-    return value
 
 
 def _split_options(options: list[Any]) -> list[dict[str, Any]]:

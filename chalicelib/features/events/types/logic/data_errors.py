@@ -8,12 +8,13 @@ the estimated time of these comparisons reaches a limit.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from chalicelib.features.events.types.logic.error_messages import describe_violation
 from chalicelib.features.events.types.logic.schema_keywords import REFERENCE_PREFIX, escape
 from chalicelib.features.events.types.logic.schema_parts import SchemaParts
 from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest_names
+from chalicelib.kernel.core.problems import FieldError
 
 MAX_DATA_ERRORS: Final = 20
 """Errors that are reported of the data of an event."""
@@ -48,32 +49,24 @@ _SIZED: Final = frozenset({"anyOf", "contains", "not", "oneOf", "pattern", "uniq
 _MISMATCH: Final = "does not match the schema of the event type"
 
 
-class DataError(NamedTuple):
-    """An error of data. `pointer`: a JSON Pointer (RFC 6901) into the data."""
-
-    pointer: str
-    code: str
-    detail: str
-
-
 class _Stopped(Exception):
     """Enough errors are found, or enough data has been compared."""
 
 
-def locate_errors(parts: SchemaParts, data: Any) -> list[DataError]:
-    """Return the errors of data that does not match a schema: at least one, and at most 20."""
+def locate_errors(parts: SchemaParts, data: Any) -> list[FieldError]:
+    """Return the errors of data that does not match a schema: at least one, and at most 20, with pointers into it."""
     walk = _Walk(parts)
     with suppress(_Stopped):
         walk.visit(parts.schema, data, "")
     errors = list(dict.fromkeys(walk.errors))
-    return errors or [DataError(walk.pointer, "malformed", _MISMATCH)]
+    return errors or [FieldError(walk.pointer, "malformed", _MISMATCH)]
 
 
 class _Walk:
     """A walk through schema and data. `pointer`: the innermost value that is known to have errors."""
 
     def __init__(self, parts: SchemaParts) -> None:
-        self.errors: list[DataError] = []
+        self.errors: list[FieldError] = []
         self.pointer = ""
         self._parts = parts
         self._nanoseconds = 0.0
@@ -95,7 +88,7 @@ class _Walk:
             self._add(pointer, "malformed", _MISMATCH)
 
     def _add(self, pointer: str, code: str, detail: str) -> None:
-        self.errors.append(DataError(pointer, code, detail))
+        self.errors.append(FieldError(pointer, code, detail))
         if len(self.errors) >= MAX_DATA_ERRORS:
             raise _Stopped
 

@@ -25,6 +25,8 @@ MAX_EXAMPLE_VALUES: Final = 500
 _EVENT_DATA: Final[TypeAdapter[dict[str, Any]]] = TypeAdapter(JsonObject)
 _MAX_REPETITIONS: Final = 100
 _MERGED: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
+"""Keywords whose subschemas are merged into the schema that contains them."""
+
 _PREFERRED_CHARACTERS: Final = "aA1-_. "
 _FORMATS: Final = {
     "date": "2026-01-31",
@@ -111,9 +113,7 @@ class _Generator:
         if "$ref" in schema:
             parts.insert(0, self._definitions[schema["$ref"].removeprefix(REFERENCE_PREFIX)])
         merged: dict[str, Any] = {}
-        own = {
-            keyword: value for keyword, value in schema.items() if keyword not in ("$ref", "allOf", "anyOf", "oneOf")
-        }
+        own = {keyword: value for keyword, value in schema.items() if keyword not in _MERGED}
         for part in [*(self._merge(each) for each in parts if isinstance(each, dict)), own]:
             properties = {**merged.get("properties", {}), **part.get("properties", {})}
             required = [*merged.get("required", ()), *part.get("required", ())]

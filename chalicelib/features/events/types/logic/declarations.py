@@ -3,9 +3,9 @@
 import hashlib
 from typing import Any
 
-from chalicelib.features.events.types.entities import MAX_VERSIONS, EventType, SchemaVersion
+from chalicelib.features.events.types.entities import EventType, SchemaVersion
 from chalicelib.features.events.types.logic.sentences import list_sentence_errors
-from chalicelib.features.events.types.models import EventTypePut
+from chalicelib.features.events.types.models import MAX_VERSIONS, EventTypePut
 from chalicelib.kernel.audit_log.entries import canonical_json
 from chalicelib.kernel.core.event_patterns import BUILT_IN_SUBJECTS, is_application_type
 from chalicelib.kernel.core.json_equality import json_equal
@@ -13,7 +13,7 @@ from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProbl
 from chalicelib.kernel.execution.context import Context
 
 
-def put_event_type(ctx: Context, name: str, declared: EventType | None, body: EventTypePut) -> EventType:
+def declare_event_type(ctx: Context, name: str, declared: EventType | None, body: EventTypePut) -> EventType:
     """Declare an event type or replace it. A replacement without changes writes nothing.
 
     Raises ValidationProblem if the type is reserved, or the sentence or the schema is not valid, and Problem
@@ -66,4 +66,4 @@ def _reject_invalid_declaration(name: str, body: EventTypePut, *, has_new_schema
 def _list_schema_errors(schema: dict[str, Any]) -> list[FieldError]:
     from chalicelib.features.events.types.logic.schema_bounds import find_schema_errors
 
-    return [FieldError(f"/schema{error.pointer}", error.code, error.detail) for error in find_schema_errors(schema)]
+    return [error.below("/schema") for error in find_schema_errors(schema)]

@@ -40,7 +40,7 @@ class Definition:
         """Return the errors of the data of an event, with pointers relative to it. Missing data counts as `{}`."""
         from chalicelib.features.events.types.logic.data_validation import list_data_errors
 
-        return [FieldError(*error) for error in list_data_errors(self.cache_key, self.schema, data or {})]
+        return list_data_errors(self.cache_key, self.schema, data or {})
 
 
 def definition_keys(event_type: str, version: int | None) -> list[ItemKey]:

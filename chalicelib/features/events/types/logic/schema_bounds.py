@@ -6,7 +6,6 @@ searches for the slowest one.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from chalicelib.features.events.types.logic.compiled_schemas import compile_schema, is_valid_schema
@@ -21,6 +20,7 @@ from chalicelib.features.events.types.logic.schema_keywords import (
     iter_subschemas,
 )
 from chalicelib.kernel.audit_log.entries import canonical_json
+from chalicelib.kernel.core.problems import FieldError
 from chalicelib.kernel.http.fields import MAX_JSON_OBJECT_DEPTH
 
 MAX_SCHEMA_BYTES: Final = 32 * 1024
@@ -51,50 +51,41 @@ MAX_SCHEMA_ERRORS: Final = 20
 """Errors that are reported of a schema."""
 
 
-@dataclass(frozen=True)
-class SchemaError:
-    """An error of a schema. `pointer`: a JSON Pointer (RFC 6901) into the schema."""
-
-    pointer: str
-    code: str
-    detail: str
-
-
-def find_schema_errors(schema: Mapping[str, Any]) -> list[SchemaError]:
+def find_schema_errors(schema: Mapping[str, Any]) -> list[FieldError]:
     """Return the errors of the schema of an event type's data, at most 20. A schema without errors is accepted.
 
-    `schema`: parsed JSON.
+    `schema`: parsed JSON. The pointers of the errors start at the schema.
     """
     if errors := [*_find_json_errors(schema, "", MAX_SCHEMA_DEPTH)]:
         return errors[:1]
     size = len(canonical_json(schema))
     if size > MAX_SCHEMA_BYTES:
         detail = f"must have {MAX_SCHEMA_BYTES} bytes or fewer as JSON; this has {size}"
-        return [SchemaError("", "too_large", detail)]
+        return [FieldError("", "too_large", detail)]
     errors = [*_find_root_errors(schema), *_find_keyword_errors(schema, "", is_root=True)]
     errors = errors or [*_find_reference_errors(schema)] or [*_find_size_errors(schema)]
     return (errors or [*_find_engine_errors(schema)])[:MAX_SCHEMA_ERRORS]
 
 
-def _find_json_errors(value: Any, pointer: str, levels: int) -> Iterator[SchemaError]:
+def _find_json_errors(value: Any, pointer: str, levels: int) -> Iterator[FieldError]:
     """Yield the errors of a value that other programs could not read: it is too deep or a number is too large."""
     if isinstance(value, Mapping | list):
         if levels == 0:
-            yield SchemaError("", "too_deep", f"must have {MAX_SCHEMA_DEPTH} or fewer levels of objects and lists")
+            yield FieldError("", "too_deep", f"must have {MAX_SCHEMA_DEPTH} or fewer levels of objects and lists")
             return
         for name, member in value.items() if isinstance(value, Mapping) else enumerate(value):
             yield from _find_json_errors(member, f"{pointer}/{escape(str(name))}", levels - 1)
     elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
-        yield SchemaError(pointer, "out_of_range", f"must be within ±{MAX_NUMBER}; write it as text")
+        yield FieldError(pointer, "out_of_range", f"must be within ±{MAX_NUMBER}; write it as text")
 
 
-def _find_root_errors(schema: Mapping[str, Any]) -> Iterator[SchemaError]:
+def _find_root_errors(schema: Mapping[str, Any]) -> Iterator[FieldError]:
     if schema.get("type") != "object":
         detail = 'must be "object", because the data of an event is an object'
-        yield SchemaError("/type", "malformed" if "type" in schema else "required", detail)
+        yield FieldError("/type", "malformed" if "type" in schema else "required", detail)
 
 
-def _find_keyword_errors(schema: Any, pointer: str, *, is_root: bool = False) -> Iterator[SchemaError]:
+def _find_keyword_errors(schema: Any, pointer: str, *, is_root: bool = False) -> Iterator[FieldError]:
     """Yield the errors of the keywords of a schema and its subschemas."""
     if not isinstance(schema, dict):
         return
@@ -102,39 +93,39 @@ def _find_keyword_errors(schema: Any, pointer: str, *, is_root: bool = False) ->
     for keyword, value in schema.items():
         if keyword in ("$defs", "$schema") and not is_root:
             has_errors = True
-            yield SchemaError(f"{pointer}/{keyword}", "misplaced", "Move it to the root of the schema.")
+            yield FieldError(f"{pointer}/{keyword}", "misplaced", "Move it to the root of the schema.")
         elif problem := find_keyword_problem(keyword, value):
             has_errors = True
-            yield SchemaError(f"{pointer}/{escape(keyword)}", *problem)
+            yield FieldError(f"{pointer}/{escape(keyword)}", *problem)
     if not has_errors:
         yield from _find_limit_errors(schema, pointer)
         for each in iter_subschemas(schema):
             if isinstance(each.schema, dict | bool):
                 yield from _find_keyword_errors(each.schema, pointer + each.path)
             else:
-                yield SchemaError(pointer + each.path, "malformed", "must be a schema: an object, true or false")
+                yield FieldError(pointer + each.path, "malformed", "must be a schema: an object, true or false")
 
 
-def _find_limit_errors(schema: Mapping[str, Any], pointer: str) -> Iterator[SchemaError]:
+def _find_limit_errors(schema: Mapping[str, Any], pointer: str) -> Iterator[FieldError]:
     for keyword in ("allOf", "anyOf", "oneOf"):
         if len(schema.get(keyword, ())) > MAX_BRANCHES:
             detail = f"must have {MAX_BRANCHES} or fewer schemas. For a choice of values, use `enum`."
-            yield SchemaError(f"{pointer}/{keyword}", "too_many", detail)
+            yield FieldError(f"{pointer}/{keyword}", "too_many", detail)
     patterns = [("/pattern", schema["pattern"])] if "pattern" in schema else []
     patterns += [(f"/patternProperties/{escape(each)}", each) for each in schema.get("patternProperties", ())]
     for path, pattern in patterns:
         try:
             count_pattern_states(pattern)
         except UnsupportedPattern as error:
-            yield SchemaError(pointer + path, "too_complex", f"The regular expression {error}.")
+            yield FieldError(pointer + path, "too_complex", f"The regular expression {error}.")
     if schema.get("uniqueItems"):
         yield from _find_unique_items_errors(schema, pointer)
 
 
-def _find_unique_items_errors(schema: Mapping[str, Any], pointer: str) -> Iterator[SchemaError]:
+def _find_unique_items_errors(schema: Mapping[str, Any], pointer: str) -> Iterator[FieldError]:
     if schema.get("maxItems", MAX_UNIQUE_ITEMS + 1) > MAX_UNIQUE_ITEMS:
         detail = f"needs `maxItems` of {MAX_UNIQUE_ITEMS} or less in the same schema"
-        yield SchemaError(f"{pointer}/uniqueItems", "too_complex", detail)
+        yield FieldError(f"{pointer}/uniqueItems", "too_complex", detail)
     items = schema.get("items")
     types = items.get("type", "") if isinstance(items, dict) else ""
     if (
@@ -143,10 +134,10 @@ def _find_unique_items_errors(schema: Mapping[str, Any], pointer: str) -> Iterat
         or "prefixItems" in schema
     ):
         detail = 'needs `items` with the type "string" or "integer" in the same schema, and no `prefixItems`'
-        yield SchemaError(f"{pointer}/uniqueItems", "too_complex", detail)
+        yield FieldError(f"{pointer}/uniqueItems", "too_complex", detail)
 
 
-def _find_reference_errors(root: Mapping[str, Any]) -> Iterator[SchemaError]:
+def _find_reference_errors(root: Mapping[str, Any]) -> Iterator[FieldError]:
     definitions = root.get("$defs", {})
     has_errors = False
     for pointer, reference in _iter_references(root, ""):
@@ -154,7 +145,7 @@ def _find_reference_errors(root: Mapping[str, Any]) -> Iterator[SchemaError]:
         if not reference.startswith(REFERENCE_PREFIX) or name not in definitions or escape(name) != name or "%" in name:
             has_errors = True
             detail = "must be `#/$defs/NAME`, with the name of a member of `$defs` that contains none of ~, / and %"
-            yield SchemaError(pointer, "unknown", detail)
+            yield FieldError(pointer, "unknown", detail)
     if not has_errors:
         yield from _find_recursion_errors(definitions)
 
@@ -167,7 +158,7 @@ def _iter_references(schema: Any, pointer: str) -> Iterator[tuple[str, str]]:
             yield from _iter_references(each.schema, pointer + each.path)
 
 
-def _find_recursion_errors(definitions: Mapping[str, Any]) -> Iterator[SchemaError]:
+def _find_recursion_errors(definitions: Mapping[str, Any]) -> Iterator[FieldError]:
     targets = {
         name: {reference.removeprefix(REFERENCE_PREFIX) for _, reference in _iter_references(schema, "")}
         for name, schema in definitions.items()
@@ -178,7 +169,7 @@ def _find_recursion_errors(definitions: Mapping[str, Any]) -> Iterator[SchemaErr
     if targets:
         name = next(name for name in targets if _refers_to_itself(name, targets))
         detail = "refers to itself, directly or through others. Describe a fixed number of levels instead."
-        yield SchemaError(f"/$defs/{escape(name)}", "unsupported", detail)
+        yield FieldError(f"/$defs/{escape(name)}", "unsupported", detail)
 
 
 def _refers_to_itself(name: str, targets: Mapping[str, set[str]]) -> bool:
@@ -190,20 +181,20 @@ def _refers_to_itself(name: str, targets: Mapping[str, set[str]]) -> bool:
     return name in reachable
 
 
-def _find_size_errors(root: Mapping[str, Any]) -> Iterator[SchemaError]:
+def _find_size_errors(root: Mapping[str, Any]) -> Iterator[FieldError]:
     measured: dict[str, tuple[int, int]] = {}
     count, depth = _measure(root, root, measured)
     if count > MAX_SUBSCHEMAS:
         detail = f"must have {MAX_SUBSCHEMAS} or fewer subschemas, counted for each `$ref`; this has {count}"
-        yield SchemaError("", "too_many", detail)
+        yield FieldError("", "too_many", detail)
     elif depth > MAX_APPLICATION_DEPTH:
         detail = f"must have {MAX_APPLICATION_DEPTH} or fewer levels of subschemas, with references; this has {depth}"
-        yield SchemaError("", "too_deep", detail)
+        yield FieldError("", "too_deep", detail)
     elif (states := count_states_of_patterns(root)) > MAX_STATES_OF_PATTERNS:
         detail = (
             f"The patterns need {states} states to match, at most {MAX_STATES_OF_PATTERNS} in total. Use shorter ones."
         )
-        yield SchemaError("", "too_complex", detail)
+        yield FieldError("", "too_complex", detail)
     else:
         yield from _find_cost_errors(root)
 
@@ -221,7 +212,7 @@ def _measure(schema: Any, root: Mapping[str, Any], measured: dict[str, tuple[int
     return 1 + sum(count for count, _ in parts), 1 + max((depth for _, depth in parts), default=0)
 
 
-def _find_cost_errors(root: Mapping[str, Any]) -> Iterator[SchemaError]:
+def _find_cost_errors(root: Mapping[str, Any]) -> Iterator[FieldError]:
     cost = estimate_cost(root)
     milliseconds = cost.nanoseconds / 1e6
     if milliseconds > MAX_VALIDATION_MILLISECONDS:
@@ -229,15 +220,15 @@ def _find_cost_errors(root: Mapping[str, Any]) -> Iterator[SchemaError]:
             f"Data of 64 KiB could take {milliseconds:,.0f} ms to validate, more than {MAX_VALIDATION_MILLISECONDS} ms."
             " Set `maxItems` or `maxProperties`, or use fewer keywords for each element."
         )
-        yield SchemaError(cost.find_largest_part(), "too_complex", detail)
+        yield FieldError(cost.find_largest_part(), "too_complex", detail)
 
 
-def _find_engine_errors(schema: Mapping[str, Any]) -> Iterator[SchemaError]:
+def _find_engine_errors(schema: Mapping[str, Any]) -> Iterator[FieldError]:
     """Yield an error if the library does not accept the schema. The checks before it should find every such error."""
     if not is_valid_schema(schema):
-        yield SchemaError("", "malformed", "is not valid as JSON Schema 2020-12. Compare it with the meta-schema.")
+        yield FieldError("", "malformed", "is not valid as JSON Schema 2020-12. Compare it with the meta-schema.")
         return
     try:
         compile_schema(schema)
     except ValueError as error:
-        yield SchemaError("", "malformed", f"can't be compiled: {str(error).partition(chr(10))[0][:200]}")
+        yield FieldError("", "malformed", f"can't be compiled: {str(error).partition(chr(10))[0][:200]}")

@@ -36,6 +36,9 @@ COUNT_KEYWORDS: Final = frozenset(
         *("minContains", "minItems", "minLength", "minProperties"),
     }
 )
+_ANNOTATIONS: Final = frozenset(
+    {"$comment", "default", "deprecated", "description", "examples", "format", "readOnly", "title", "writeOnly"}
+)
 LIMIT_KEYWORDS: Final = frozenset({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"})
 
 _ADVICE: Final = {
@@ -81,6 +84,26 @@ def iter_subschemas(schema: Mapping[str, Any]) -> Iterator[Subschema]:
             yield from (Subschema(keyword, number, each) for number, each in enumerate(value))
         elif keyword in SUBSCHEMA_MAP_KEYWORDS and isinstance(value, dict):
             yield from (Subschema(keyword, name, each) for name, each in value.items())
+
+
+def convert_subschemas(schema: Mapping[str, Any], convert: Callable[[Subschema], Any]) -> dict[str, Any]:
+    """Return a valid schema with each subschema replaced."""
+    return {keyword: _convert_value(keyword, value, convert) for keyword, value in schema.items()}
+
+
+def _convert_value(keyword: str, value: Any, convert: Callable[[Subschema], Any]) -> Any:
+    if keyword in SUBSCHEMA_KEYWORDS:
+        return convert(Subschema(keyword, None, value))
+    if keyword in SUBSCHEMA_LIST_KEYWORDS:
+        return [convert(Subschema(keyword, number, each)) for number, each in enumerate(value)]
+    if keyword in SUBSCHEMA_MAP_KEYWORDS:
+        return {name: convert(Subschema(keyword, name, each)) for name, each in value.items()}
+    return value
+
+
+def is_annotation(keyword: str) -> bool:
+    """Return whether a keyword describes values without restricting them. `x-personal-data` is not included."""
+    return keyword in _ANNOTATIONS or (keyword.startswith("x-") and keyword != PERSONAL_DATA)
 
 
 def find_keyword_problem(keyword: str, value: Any) -> tuple[str, str] | None:

@@ -34,43 +34,48 @@ class NamedActor:
     type: str
     id: str
 
-    def list_entries_naming(
+    def iter_decisions(
         self, entries: Sequence[StoredEntry], load_personal_values: LoadPersonalValues
-    ) -> list[StoredEntry]:
-        """Return the entries that name the person: as actor, as a target, or in personal data.
+    ) -> Iterator[bool]:
+        """Yield for each entry whether it names the person: as actor, as a target, or in personal data.
 
-        The schemas of event types are loaded only if they decide about an entry that contains the id. An entry of an
+        The schemas of event types are loaded and evaluated only for entries whose data contains the id. An entry of an
         export counts if its filters name the id. An altered entry counts if its text contains the id.
         """
-        contents = {
-            number: self._content_or_text(entry) for number, entry in enumerate(entries) if self._contains_id(entry)
-        }
+        contents: list[Any] = [self._content_or_text(entry) if self._contains_id(entry) else None for entry in entries]
+        decisions = [content is not None and self._is_named_or_none(content) for content in contents]
         undecided = {
             (content["type"], content["version"])
-            for content in contents.values()
-            if isinstance(content, dict) and is_application_event(content) and not self._is_actor_or_target(content)
+            for content, is_named in zip(contents, decisions, strict=True)
+            if is_named is None
         }
         personal_values = load_personal_values(undecided) if undecided else {}
-        return [entries[number] for number, each in contents.items() if self._is_named_in(each, personal_values)]
+        for content, is_named in zip(contents, decisions, strict=True):
+            if is_named is None:
+                list_values = personal_values.get((content["type"], content["version"]), _list_all)
+                yield self._occurs_in(list_values(content["data"]))
+            else:
+                yield is_named
 
     def _contains_id(self, entry: StoredEntry) -> bool:
         # The filters of exports, which are in entries of built-in events, are in lower case.
         texts = self._ids_in_canonical_json[: 1 if is_application_entry_item(entry.item) else 2]
         return isinstance(entry.body, bytes) and any(each in entry.body for each in texts)
 
-    def _is_named_in(
-        self, content: Mapping[str, Any] | str, personal_values: Mapping[TypeVersion, ListPersonalValues]
-    ) -> bool:
+    def _is_named_or_none(self, content: Mapping[str, Any] | str) -> bool | None:
+        """Return whether a content names the person, or None if the schema of its type has to decide."""
         if isinstance(content, str):
             return self._id_pattern.search(content) is not None
         if not is_application_event(content):
             filters = (content["data"] or {}).get("filters")
             return isinstance(filters, dict) and bool(list_id_filters_naming(filters, [self.id]))
-        data = content["data"] or {}
-        list_values = personal_values.get((content["type"], content["version"]), _list_all)
-        return self._is_actor_or_target(content) or any(
-            self._id_pattern.search(text) for value in list_values(data) for text in _iter_texts(value)
-        )
+        if self._is_actor_or_target(content):
+            return True
+        return None if self._occurs_in([content["data"]]) else False
+
+    def _occurs_in(self, values: Iterable[Any]) -> bool:
+        """Return whether a text, a number or the name of a member in JSON values contains the id as a whole word."""
+        return any(self._id_pattern.search(text) for value in values for text in _iter_texts(value))
 
     def _is_actor_or_target(self, content: Mapping[str, Any]) -> bool:
         references = [content["actor"], content["reportedBy"], *content["targets"]]

@@ -13,6 +13,7 @@ from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.audit_log.application_events import is_application_entry_item, is_application_event
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
+from chalicelib.kernel.permissions.grants import CREDENTIAL_TYPES
 from chalicelib.kernel.storage.entity import Container, Entity
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_types import container_content_ranges
@@ -27,7 +28,6 @@ _EXTRA_COLLECTIONS: Final = ((Organization, ResearchJob.in_organization),)
 """Collections of records that belong to a container but are in none of its partitions."""
 
 _IMPERSONAL_IDS: Final = {"id": None, "organizationId": None}
-_PROGRAM_TYPES: Final = ("api_key", "service_key")
 
 
 def reject_api_key_or_member_with_other_email(records: Iterable[Entity], email: str | None) -> None:
@@ -104,7 +104,7 @@ def _without_impersonal_ids(content: Any) -> Any:
 
 
 def _without_id_of_program(principal: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**principal, "id": None} if principal["type"] in _PROGRAM_TYPES else principal
+    return {**principal, "id": None} if principal["type"] in CREDENTIAL_TYPES else principal
 
 
 def _iter_id_email_pair_if_present(content: Mapping[str, Any]) -> Iterator[Identity]:

@@ -2,10 +2,8 @@
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import Any
 
 from chalicelib.features.events.types.logic.definitions import (
-    Definition,
     UnknownType,
     UnknownVersion,
     definition_keys,
@@ -20,18 +18,12 @@ def load_personal_values(type_versions: Collection[TypeVersion]) -> Mapping[Type
 
     Versions that are not declared are absent in the result.
     """
+    from chalicelib.features.events.types.logic.personal_data import PersonalDataFinder
+
     items = table.get_all({key for each in type_versions for key in definition_keys(*each)})
     result: dict[TypeVersion, ListPersonalValues] = {}
     for event_type, version in type_versions:
         with suppress(UnknownType, UnknownVersion):
-            result[event_type, version] = _personal_values_lister(find_definition(items, event_type, version))
+            finder = PersonalDataFinder(find_definition(items, event_type, version).schema)
+            result[event_type, version] = finder.list_values
     return result
-
-
-def _personal_values_lister(definition: Definition) -> ListPersonalValues:
-    def list_personal_values(data: Mapping[str, Any]) -> list[Any]:
-        from chalicelib.features.events.types.logic.data_validation import list_personal_data
-
-        return [value for _, value in list_personal_data(definition.cache_key, definition.schema, data)]
-
-    return list_personal_values
