@@ -40,7 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _verify_export(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="verify.py", description="Verify an export of an audit log.")
+    others = ", ".join(f"verify.py {name}" for name in _COMMANDS)
+    epilog = f"Other commands: {others}. Each has a --help of its own."
+    parser = argparse.ArgumentParser(prog="verify.py", description="Verify an export of an audit log.", epilog=epilog)
     parser.add_argument("export", type=Path, help="export in NDJSON, plain or gzip")
     parser.add_argument("--checkpoint", type=Path, help="the log's checkpoint, or the export's record")
     parser.add_argument("--public-key", action="append", default=[], help="auditPublicKey of GET /status (repeat)")
