@@ -44,7 +44,7 @@ class NamedVersion(Prefetched):
         return [version_key(values.parameters["event_type"], version)] if version else []
 
 
-@routes.get("/event-types", access=Caller.PUBLIC, scope=None, emits=None)
+@routes.get("/event-types", access=Caller.PUBLIC, scope=None, has_optional_credential=True, emits=None)
 def list_event_types(ctx: Context, query: ListQuery) -> ListPage[EventTypeOut]:
     """List all event types, in the order of their names.
 
@@ -68,7 +68,7 @@ def list_event_types(ctx: Context, query: ListQuery) -> ListPage[EventTypeOut]:
     return ctx.build_page([remaining[name] for name in page_names], position, query)
 
 
-@routes.get("/event-types/{event_type}", access=Caller.PUBLIC, scope=None, emits=None)
+@routes.get("/event-types/{event_type}", access=Caller.PUBLIC, scope=None, has_optional_credential=True, emits=None)
 def get_event_type(
     ctx: Context, event_type: EventType | None, query: EventTypeQuery, version: NamedVersion
 ) -> EventTypeOut:
@@ -83,8 +83,7 @@ def get_event_type(
             detail = "A built-in type has no versions. Omit the version."
             raise ValidationProblem([FieldError("query/version", "unknown", detail)])
         fields = from_json(_built_in_json_bytes_by_name()[name])
-        fields |= {"data_schema": fields["schema"], "sentence": EVENT_TYPES[name].sentence}
-        return EventTypeOut.model_validate(fields)
+        return EventTypeOut.model_validate(fields | {"data_schema": fields["schema"]})
     if event_type is None or isinstance(ctx.principal_or_anonymous, Anonymous):
         raise not_found()
     try:
@@ -112,6 +111,7 @@ def _event_type_to_json_bytes(name: str, message_operation: Mapping[str, Any], c
         {
             "type": name,
             "description": message_operation["description"],
+            "sentence": EVENT_TYPES[name].sentence,
             "schema": _schema_with_definitions(content["schema"]["properties"]["data"], components),
             "example": content["example"]["data"],
         }

@@ -169,6 +169,7 @@ class TestCommand:
             main(["--help"])
         help_text = " ".join(capsys.readouterr().out.split())
         assert "--checkpoint CHECKPOINT the log's checkpoint, or the export's record" in help_text
+        assert "Other commands: verify.py receipt, verify.py consistency" in help_text
 
     @pytest.mark.parametrize(
         ("files", "error"),

@@ -1,5 +1,6 @@
 """`openapi.json` is generated from the operations, valid and complete, and its examples are correct."""
 
+import inspect
 import json
 import os
 import re
@@ -67,9 +68,14 @@ def test_an_operation_has_a_summary_access_rule_scope_and_events(operation):
     emitted = [details.get("x-atrium-event"), *details.get("x-atrium-other-events", [])]
     assert tuple(filter(None, emitted)) == operation.emits
     schemes = [name for alternative in details["security"] for name in alternative]
-    assert ("userToken" in schemes) == (not operation.allows_anonymous)
+    shows_more_to_some = "principal_or_anonymous" in inspect.getsource(operation.function)
+    takes_credentials = not operation.allows_anonymous or shows_more_to_some
+    assert ("userToken" in schemes) == takes_credentials
     admits_keys = operation.scope is not None or operation.access_label == "principal"
-    assert ("apiKey" in schemes) == (not operation.allows_anonymous and admits_keys)
+    admits_keys = operation.allows_api_keys if operation.allows_anonymous else admits_keys
+    assert ("apiKey" in schemes) == (takes_credentials and admits_keys)
+    is_optional = operation.allows_anonymous or operation.access_label.startswith("published|")
+    assert ({} in details["security"]) == (takes_credentials and is_optional)
 
 
 @each_operation

@@ -79,7 +79,8 @@ def _operation_description(operation: Operation) -> str:
     """Return the docstring without its summary, followed by the access rule, events, rate limits and deprecation."""
     details = operation.docstring.partition("\n\n")[2]
     required_scope = f"; an API key needs the scope `{operation.scope}`" if operation.scope else ""
-    access = f"**Access:** `{operation.access_label}` ({describe_access(operation)}){required_scope}."
+    optional = "; a credential is optional, and changes the response" if operation.has_optional_credential else ""
+    access = f"**Access:** `{operation.access_label}` ({describe_access(operation)}{optional}){required_scope}."
     events = "**Event:** " + " or ".join(f"`{event}`" for event in operation.emits) + "." if operation.emits else ""
     limits = ", ".join(map(_describe_rate_limit, operation.rate_limits))
     rate_limit = f"**Rate limit:** {limits}." if limits else ""
@@ -111,11 +112,14 @@ def _describe_rate_limit(rate_limit: RateLimit) -> str:
 
 
 def _security_requirements(operation: Operation) -> list[dict[str, list[str]]]:
-    if operation.allows_anonymous:
-        return []
+    """Return the alternatives. Clients send a credential only to operations that list one, also if it is optional."""
     user: dict[str, list[str]] = {USER_TOKEN: []}
+    keys: list[dict[str, list[str]]]
+    if operation.allows_anonymous:
+        keys = [{API_KEY: []}, {SERVICE_KEY: []}] if operation.allows_api_keys else []
+        return [{}, user, *keys] if operation.has_optional_credential else []
     scopes = [operation.scope] if operation.scope else []
-    keys: list[dict[str, list[str]]] = [
+    keys = [
         *([{API_KEY: scopes}] if operation.is_open_to_api_keys else []),
         *([{SERVICE_KEY: scopes}] if operation.is_open_to_service_keys else []),
     ]

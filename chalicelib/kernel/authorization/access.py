@@ -104,6 +104,14 @@ def authorize(request_input: RequestInput, caller: UnverifiedCaller, extra_keys:
 
     Raises Problem 401, 403 or 404. Containers that the caller cannot see are not found.
     """
+    access = _authorize_by_rule(request_input, caller, extra_keys)
+    if request_input.operation.extra_check:
+        request_input.operation.extra_check(access, request_input.request)
+    return access
+
+
+def _authorize_by_rule(request_input: RequestInput, caller: UnverifiedCaller, extra_keys: Iterable[ItemKey]) -> Access:
+    """Return what the caller may access by the access rule of the operation."""
     operation, request = request_input.operation, request_input.request
     token_subject = _verify_record_token_and_return_subject(operation, request)
     if not operation.has_valid_path_parameters(request.parameters):
@@ -120,7 +128,7 @@ def authorize(request_input: RequestInput, caller: UnverifiedCaller, extra_keys:
     hydrated = hydrate(plan, loaded, MembershipView())
     if decision.problem:
         raise decision.problem
-    access = Access(
+    return Access(
         principal,
         role=decision.role,
         records=hydrated.records,
@@ -128,9 +136,6 @@ def authorize(request_input: RequestInput, caller: UnverifiedCaller, extra_keys:
         prefetched=hydrated.prefetched,
         token_subject=token_subject,
     )
-    if operation.extra_check:
-        operation.extra_check(access, request)
-    return access
 
 
 def _authorize_in_container(

@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.http.models import RecordOutput
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage.entity import Entity
 
@@ -48,10 +49,16 @@ def has_if_match_raising_on_mismatch(request: Request, record: Entity | None) ->
     if record is None:
         detail = "It does not exist. Omit If-Match to create it."
     elif tags and not any(tag.startswith(f'"{_tag_prefix(record.id, record.version)}') for tag in tags):
-        detail = f"It has changed: this {record.noun} now has version {record.version}. Read it again, then decide."
+        detail = f"It has changed{_version_if_shown(record)}. Read it again, then decide."
     else:
         return True
     raise Problem.create_with_field_error("header/If-Match", "precondition_failed", detail)
+
+
+def _version_if_shown(record: Entity) -> str:
+    """Return the record's version in words, or an empty text if callers do not see it: `version` can be another one."""
+    is_shown = isinstance(record.output_model, type) and issubclass(record.output_model, RecordOutput)
+    return f": this {record.noun} now has version {record.version}" if is_shown else ""
 
 
 def _tag_prefix(record_id: str, version: int) -> str:

@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import islice
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
@@ -15,6 +17,7 @@ from chalicelib.kernel.core.event_patterns import (
     EVENT_TYPE_PATTERN,
     MAX_EVENT_TYPE_CHARACTERS,
 )
+from chalicelib.kernel.core.problems import MAX_ERRORS
 
 RESERVED_SLUGS: Final = frozenset(
     {
@@ -108,7 +111,7 @@ _LOST_PLUS: Final = re.compile(r".+[T ][0-9:.,]+ [0-9]{2}(:?[0-9]{2})?")
 _MAX_JSON_OBJECT_BYTES: Final = 64 * 1024
 """Size of a free-form JSON object in a request."""
 
-_MAX_JSON_OBJECT_DEPTH: Final = 24
+MAX_JSON_OBJECT_DEPTH: Final = 24
 """Maximum depth. With the levels that the log adds, it stays below the 32 levels that DynamoDB allows."""
 _MIN_NUMBER: Final = 1e-100
 """Smallest number other than 0 in a free-form JSON object, without its sign."""
@@ -187,24 +190,28 @@ def _validate_json_object(value: dict[str, Any]) -> dict[str, Any]:
     size = len(to_json(value))
     if size > _MAX_JSON_OBJECT_BYTES:
         raise PydanticCustomError("too_large", "", {"max_bytes": _MAX_JSON_OBJECT_BYTES, "size": size})
-    _reject_unsupported_json(value, "", _MAX_JSON_OBJECT_DEPTH)
+    if errors := [*islice(_iter_unsupported_json(value, (), MAX_JSON_OBJECT_DEPTH), MAX_ERRORS)]:
+        raise ValidationError.from_exception_data("object", errors)
     return value
 
 
-def _reject_unsupported_json(value: Any, path: str, depth: int) -> None:
-    """Raise ValueError for values that the table or other JSON parsers would change (RFC 7493)."""
-    where = f"{path[:100]} " if path else ""
+def _iter_unsupported_json(value: Any, location: tuple[int | str, ...], depth: int) -> Iterator[InitErrorDetails]:
+    """Yield the errors of values that the table or other JSON parsers would change (RFC 7493), at their locations."""
     if isinstance(value, dict | list) and depth == 0:
-        raise out_of_range_error(f"{where}must not be nested deeper than {_MAX_JSON_OBJECT_DEPTH}")
+        nested = out_of_range_error(f"must not be nested deeper than {MAX_JSON_OBJECT_DEPTH}")
+        yield InitErrorDetails(type=nested, loc=location, input=None)
+        return
     if isinstance(value, dict) and "" in value:
-        raise ValueError(f"{where}must not contain members without a name")
+        unnamed = PydanticCustomError("value_error", "{error}", {"error": "must not contain members without a name"})
+        yield InitErrorDetails(type=unnamed, loc=location, input=None)
     if isinstance(value, int | float) and value and not _MIN_NUMBER <= abs(value) <= _MAX_NUMBER:
-        raise out_of_range_error(
-            f"{where}must be within ±9007199254740991, and not closer to 0 than 1e-100; send it as text"
+        number = out_of_range_error(
+            "must be within ±9007199254740991, and not closer to 0 than 1e-100; send it as text"
         )
+        yield InitErrorDetails(type=number, loc=location, input=None)
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, member in members:
-        _reject_unsupported_json(member, f"{path}/{name}", depth - 1)
+        yield from _iter_unsupported_json(member, (*location, name), depth - 1)
 
 
 def out_of_range_error(message: str) -> PydanticCustomError:
@@ -263,18 +270,13 @@ ONE_LINE: Final = (
 )
 """The metadata that requires text to be one line with a visible character."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200), *ONE_LINE]
-Text = Annotated[
-    str,
-    StringConstraints(max_length=4000),
+SEVERAL_LINES: Final = (
     AfterValidator(_reject_non_whitespace_controls),
     Field(json_schema_extra={"pattern": _PRINTABLE}),
-]
-LongText = Annotated[
-    str,
-    StringConstraints(strip_whitespace=False),
-    AfterValidator(_reject_non_whitespace_controls),
-    Field(json_schema_extra={"pattern": _PRINTABLE}),
-]
+)
+"""The metadata that requires text without control characters other than line breaks and tabs."""
+Text = Annotated[str, StringConstraints(max_length=4000), *SEVERAL_LINES]
+LongText = Annotated[str, StringConstraints(strip_whitespace=False), *SEVERAL_LINES]
 """Text of any length. Leading and trailing spaces are kept."""
 Slug = Annotated[
     str, *pattern_validator_and_schema(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(reject_double_hyphen_or_reserved_slug)

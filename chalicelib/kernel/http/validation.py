@@ -325,7 +325,10 @@ def _suggestion(error: Mapping[str, Any], model: type[Input | Query], value: Any
 
 
 def _to_field_error(error: Mapping[str, Any], pointer_prefix: str, suggestion: str = "") -> FieldError:
-    code, message = _ERROR_DETAILS.get(error["type"], ("malformed", "is not valid"))
+    error_type = error["type"]
+    if error_type in ("too_short", "too_long") and isinstance(error["input"], str):
+        error_type = f"string_{error_type}"  # Pydantic counts items if other validators come before the limit.
+    code, message = _ERROR_DETAILS.get(error_type, ("malformed", "is not valid"))
     context = dict(error.get("ctx", {}))
     context["expected"] = str(context.get("expected")).replace(" or ", ", ")
     pointer = _build_error_pointer(error["loc"], pointer_prefix)

@@ -46,10 +46,11 @@ class Operation:
 
     Access: `allows_api_keys` says whether API keys may call an operation that is open to every user.
     `allows_service_keys` says whether service keys may call an operation that is open to every principal; the policy
-    `ServiceKeysToo` admits them in containers. `extra_check` runs after the access rule with the caller's access, and
-    raises Problem 403 or 404. `grants_access` marks operations that can give somebody access, by changing records whose
-    type has `gives_access`. Their transaction fails if the caller's rights are revoked, or the container is deleted,
-    between the check and the commit.
+    `ServiceKeysToo` admits them in containers. `has_optional_credential` marks operations that are open to everybody,
+    but show or allow more with a credential, so that clients send it. `extra_check` runs after the access rule with the
+    caller's access, and raises Problem 403 or 404. `grants_access` marks operations that can give somebody access, by
+    changing records whose type has `gives_access`. Their transaction fails if the caller's rights are revoked, or the
+    container is deleted, between the check and the commit.
 
     Responses: `existing_status` is the status if the record to create exists already. `created_status` is the status if
     the record to replace did not exist; `Location` then has the URL of the request. `list_metadata` is the model of
@@ -75,6 +76,7 @@ class Operation:
     subject_user_param: str = ""
     allows_api_keys: bool = True
     allows_service_keys: bool = False
+    has_optional_credential: bool = False
     has_external_effects: bool = False
     existing_status: int | None = None
     created_status: int | None = None

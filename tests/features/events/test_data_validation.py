@@ -202,6 +202,22 @@ def test_an_accepted_schema_has_an_example(name):
     assert example_or_none(json.loads(json.dumps(schema))) == example
 
 
+def required_objects(levels: int, innermost: Any) -> dict[str, Any]:
+    """Return a schema of objects in one another, each of which requires the next one."""
+    for _ in range(levels):
+        innermost = {**an_object(a=innermost), "required": ["a"]}
+    return innermost
+
+
+def referring_objects(levels: int) -> dict[str, Any]:
+    first, second = required_objects(8, a_reference("second")), required_objects(levels - 16, {})
+    return {**required_objects(8, a_reference("first")), "$defs": {"first": first, "second": second}}
+
+
+def required_array(size: int, items: Any) -> dict[str, Any]:
+    return {**an_object(a={"type": "array", "minItems": size, "maxItems": size, "items": items}), "required": ["a"]}
+
+
 EXAMPLES: Final[list[tuple[dict[str, Any], Any]]] = [
     ({**an_object(a={"type": "string"}), "examples": [{"a": 5}, {"a": "b"}]}, {"a": "b"}),
     (an_object(a={"pattern": "^[A-Z]{2}-(x|y)[^a]\\d+$"}), {"a": "AA-xA1"}),
@@ -221,6 +237,13 @@ EXAMPLES: Final[list[tuple[dict[str, Any], Any]]] = [
     ({**an_object(a={"type": "array", "minItems": 10**6}), "required": ["a"]}, None),
     ({**an_object(a={"type": "string", "minLength": 10**9}), "required": ["a"]}, None),
     ({"type": "object", "minProperties": 10**12}, None),
+    (an_object(a={"type": "array", "minItems": 180, "items": {"default": "x" * 30_000}}), {}),
+    (required_array(180, {"type": "string", "default": "x" * 30_000}), None),
+    (required_array(3, {"type": "object", "required": ["x" * 25_000]}), None),
+    (required_array(2, {"type": "string", "pattern": "^a{100}b{100}$"}), {"a": ["a" * 100 + "b" * 100] * 2}),
+    (required_array(400, {"type": "string", "pattern": "^a{100}b{100}$"}), None),
+    (referring_objects(23), json.loads('{"a":' * 23 + '"example"' + "}" * 23)),
+    (referring_objects(25), None),
 ]  # fmt: skip
 
 

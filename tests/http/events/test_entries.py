@@ -98,6 +98,10 @@ class TestWriting:
             "userAgent": "Firefox",
         }
 
+    def test_an_ipv4_address_in_the_form_of_ipv6_is_stored_as_ipv4(self, post):
+        entry = post({"context": {"ipAddress": "::ffff:192.0.2.1"}}).expect(201).json
+        assert entry["context"]["ipAddress"] == "192.0.2.1"
+
     def test_without_optional_fields_the_caller_is_the_actor_and_the_event_occurs_now(self, post, clock):
         clock.freeze()
         entry = post().expect(201).json
@@ -129,6 +133,8 @@ class TestWriting:
         assert verify_integrity(api, organization)["valid"]
 
     def test_one_invalid_event_of_a_batch_prevents_all(self, post_batch, list_events):
+        unsafe = {**EVENT, "data": {"amount": 1, "n": [2**53]}}
+        assert post_batch([EVENT, unsafe]).validation_errors == {"/events/1/data/n/0": "out_of_range"}
         answer = post_batch([EVENT, {**EVENT, "data": {"amount": 0}}, {**EVENT, "type": "invoice.lost"}])
         assert [*answer.validation_errors] == ["/events/1/data/amount", "/events/2/type"]
         assert list_events() == []
@@ -178,6 +184,14 @@ class TestInvalidEvents:
             ({"version": 51}, {"/version": "out_of_range"}),
             ({"type": "x" * 101}, {"/type": "too_long"}),
             ({"data": {"amount": "12"}}, {"/data/amount": None}),
+            (
+                {"data": {"amount": 2**53, "lines": [{"": 1}, {"l": 2**53}]}},
+                {"/data/amount": "out_of_range", "/data/lines/0": "malformed", "/data/lines/1/l": "out_of_range"},
+            ),
+            (
+                {"type": "invoice.lost", "occurredAt": "2020-01-01T00:00:00Z"},
+                {"/occurredAt": "out_of_range", "/type": "not_one_of"},
+            ),
             ({"data": None}, {"/data/amount": None}),
             ({"targets": []}, {"/targets": "too_few"}),
             ({"targets": [INVOICE] * 11}, {"/targets": "too_many"}),
@@ -240,8 +254,11 @@ class TestInvalidEvents:
     ):
         large = {**EVENT, "data": {"amount": 1, "note": "x" * 65_400}}
         post_batch([large] * 25).expect(201)
-        body = json.dumps({"events": [large] * 25}).encode() + b" " * (2 << 20)
         path = f"{organization.path}/events/batch"
+        escaped = json.dumps({"events": [{**EVENT, "data": {"amount": 1, "note": "é" * 32_700}}] * 25}).encode()
+        assert len(json.dumps(escaped.decode())) < 6_000_000
+        api.post(path, caller=ada, body=escaped).expect(201)
+        body = json.dumps({"events": [large] * 25}).encode() + b" " * (5 << 20)
         assert api.post(path, caller=ada, body=body).status_and_code == "413 payload_too_large"
         assert post_batch([EVENT] * 26).validation_errors == {"/events": "too_many"}
         assert post_batch([]).validation_errors == {"/events": "too_few"}
@@ -275,6 +292,12 @@ class TestAccess:
         post(caller=key).expect(201)
         refused = post_batch([EVENT, {**EVENT, "type": "patient_file.opened"}], caller=key)
         assert refused.problem_and_errors == ("403 insufficient_scope", {"/events/1/type": "insufficient_scope"})
+        refused = post({"type": "patient_file.opened", "version": 0}, caller=key)
+        assert refused.problem_and_errors == ("403 insufficient_scope", {"/type": "insufficient_scope"})
+        invalid = post({"type": " invoice.paid ", "version": 0}, caller=key)
+        assert invalid.validation_errors == {"/version": "out_of_range"}
+        assert post({"type": 5}, caller=key).validation_errors == {"/type": "wrong_type"}
+        assert post_batch([5], caller=key).validation_errors == {"/events/0": "not_an_object"}
         path = f"{organization.path}/events"
         for query in ({}, {"type": "patient_file.opened"}, {"type": "patient_file.*"}):
             refused = api.get(path, caller=key, query=query)
@@ -306,6 +329,14 @@ class TestList:
             ({"actorId": "c-17", "type": "invoice.*"}, [first]),
         ):
             assert list_events(**query) == expected, query
+
+    def test_types_that_only_built_in_events_have_need_no_reads(self, api, organization, ada, post):
+        post().expect(201)
+        path, query = f"{organization.path}/events", {"type": "organization.*", "limit": 1}
+        counts = [len(api.get(path, caller=ada, query=each).calls.call_names) for each in (query, {"limit": 1})]
+        assert counts[0] < counts[1]
+        page = api.get(path, caller=ada, query=query).json
+        assert (page["items"], page["nextCursor"]) == ([], None)
 
     def test_entries_of_another_origin_of_the_same_actor_do_not_appear(self, post, list_events, ada):
         written = post().json

@@ -149,6 +149,12 @@ class TestRules:
     def test_a_sentence_has_known_placeholders_only(self, put, sentence):
         assert {*pointers(put(sentence=sentence))} == {"/sentence"}
 
+    @pytest.mark.parametrize(("description", "code"), [(" ", "too_short"), ("x" * 1001, "too_long")])
+    def test_a_description_has_1_to_1000_characters(self, put, description, code):
+        response = put(description=description)
+        assert response.validation_errors == {"/description": code}
+        assert "characters" in response.json["errors"][0]["detail"]
+
     def test_a_misspelled_property_is_suggested(self, put):
         assert "data.amount" in put(sentence="{data.amont}").json["errors"][0]["detail"]
 
@@ -207,7 +213,7 @@ class TestVisibility:
         assert api.get("/event-types/invoice.approved").status_and_code == "404 not_found"
         assert api.get("/event-types/page.exploded").status_and_code == "404 not_found"
         built_in = api.get("/event-types/page.created").expect(200).json
-        assert "{actor}" in built_in.pop("sentence")
+        assert "{actor}" in built_in["sentence"]
         assert built_in == next(each for each in api.get_items("/event-types") if each["type"] == "page.created")
         assert pointers(api.get("/event-types/page.created", query={"version": 1})) == ["query/version"]
 

@@ -146,6 +146,29 @@ class TestChannels:
             "Ada (reported by the API key Nightly export) approved Invoice 42 over 12 {actor} &lt;EUR&gt;, —."
         )
 
+    @pytest.mark.parametrize(
+        ("sentence", "expected"),
+        [
+            (
+                "{actor} said {data.a}{data.a}{data.a}{data.a}{data.a}",
+                "Ada (reported by the API key Nightly export) said x",
+            ),
+            (
+                "{data.a}{data.a}{data.a}{data.a}{data.a} said {actor}",
+                "Ada (reported by the API key Nightly export) caused",
+            ),
+        ],
+    )
+    def test_a_long_text_is_cut_unless_it_would_not_say_who_reported_it(
+        self, new_channel, report, receiver, sentence, expected
+    ):
+        new_channel(receiver, events=["*"])
+        declare_event_type(APPROVED, sentence)
+        report(data={"a": "x" * 200})
+        text = received_texts(receiver)[-1]
+        assert text.startswith(expected)
+        assert (len(text), text[-1]) == (580, "…") or "caused" in expected
+
     def test_only_a_declared_type_has_a_sentence(self, new_channel, organization, receiver, workers, run_tasks_after):
         new_channel(receiver, events=["*"])
         declare_event_type(APPROVED, "{actor} approved {target}.")

@@ -7,8 +7,11 @@ import pytest
 
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.conditions import has_if_match_raising_on_mismatch, record_etag
+from chalicelib.kernel.http.models import Output, RecordOutput
 
-RECORD: Any = SimpleNamespace(id="01939d3c-0000-7000-8000-0000000000ff", version=7, noun="page")
+ID = "01939d3c-0000-7000-8000-0000000000ff"
+RECORD: Any = SimpleNamespace(id=ID, version=7, noun="page", output_model=RecordOutput)
+WITHOUT_VERSION: Any = SimpleNamespace(**{**vars(RECORD), "output_model": Output})
 TAG = record_etag(RECORD.id, RECORD.version, b"{}")
 OTHER_VERSION = record_etag(RECORD.id, 6, b"{}")
 
@@ -32,6 +35,7 @@ def test_a_request_has_a_condition_if_it_has_the_header(header, expected):
         (OTHER_VERSION, RECORD, "this page now has version 7"),
         (f"W/{TAG}", RECORD, "this page now has version 7"),
         (record_etag(RECORD.id[:-1] + "0", 7, b"{}"), RECORD, "this page now has version 7"),
+        (OTHER_VERSION, WITHOUT_VERSION, "It has changed. Read it again"),
         ("*", None, "It does not exist. Omit If-Match to create it."),
         (TAG, None, "It does not exist. Omit If-Match to create it."),
     ],

@@ -6,6 +6,7 @@ from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.models import AuditEntry
 from chalicelib.features.events.entries.logic.reporting import (
     NamedTypes,
+    reject_types_not_allowed,
     report_events,
     require_filter_within_key_types,
 )
@@ -21,6 +22,7 @@ from chalicelib.features.events.entries.models.schemas import (
 )
 from chalicelib.features.events.entries.models.settings import EventSettings
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
+from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.access_rules import ServiceKeysToo
@@ -46,6 +48,7 @@ VOLUME_LIMITS: Final = (
     emits=None,
     reports_events=True,
     volume_limits=VOLUME_LIMITS,
+    extra_check=reject_types_not_allowed,
 )
 def create_event(
     ctx: Context, organization: Organization, body: EventIn, types: NamedTypes
@@ -70,13 +73,14 @@ def create_event(
     emits=None,
     reports_events=True,
     volume_limits=VOLUME_LIMITS,
+    extra_check=reject_types_not_allowed,
     max_body_bytes=MAX_BATCH_BODY_BYTES,
 )
 def create_events(ctx: Context, organization: Organization, body: EventBatch, types: NamedTypes) -> CreatedEvents:
     """Write up to 25 events of your own application to the organization's log: all of them or none.
 
-    Their entries get sequences in the order of the request. If one event is not valid, nothing is written, and the
-    errors point to all that is wrong, such as `/events/3/data/amount`.
+    Their entries get sequences in the order of the request. If one event is not valid, nothing is written, and errors
+    have pointers such as `/events/3/data/amount`. Types, times and data are checked once all fields are well-formed.
     """
     events = report_events(ctx, organization.audit_log_id, body, types)
     return CreatedEvents(items=[CreatedEvent(id=event.id) for event in events])
@@ -96,7 +100,8 @@ def list_events(ctx: Context, organization: Organization, query: EventQuery) -> 
     continues.
     """
     require_filter_within_key_types(ctx, query.type)
-    entries, last = logs.list_entries_newest_first(
-        [organization.audit_log_id], query, ctx.decode_cursor(query), query.limit
-    )
+    position = ctx.decode_cursor(query)
+    if query.type and not is_application_type(query.type):
+        return ctx.build_page([], None, query)
+    entries, last = logs.list_entries_newest_first([organization.audit_log_id], query, position, query.limit)
     return ctx.build_page(logs.load_entries_as_json_bytes(entries), last, query)

@@ -34,7 +34,7 @@ class EventType(Entity):
         "EVENT-TYPES",
         MAX_EVENT_TYPES,
         lambda _type: True,
-        advice="Event types cannot be removed. Replace one that no program uses.",
+        advice="Event types cannot be removed. Use one that exists, if necessary with a new version of its schema.",
     )
     json_fields = frozenset({"data_schema", "example"})
     output_model = EventTypeOut

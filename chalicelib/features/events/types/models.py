@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, PrivateAttr, StringConstraints
 
-from chalicelib.kernel.http.fields import JsonObject, Name, Text, Timestamp, Uuid
+from chalicelib.kernel.http.fields import SEVERAL_LINES, JsonObject, Name, Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, Output, Query
 from chalicelib.kernel.storage.entity import Entity
 
@@ -26,13 +26,16 @@ def _present_if_set(description: str, *, example: Any = None, **options: Any) ->
     return Field(None, description=description, exclude_if=lambda value: value is None, examples=[example], **options)
 
 
+Description = Annotated[str, StringConstraints(min_length=1, max_length=_MAX_DESCRIPTION_CHARACTERS), *SEVERAL_LINES]
+
+
 class EventTypePut(Input):
     """The definition of something that happens in your own application, such as the approval of an invoice.
 
     It replaces all fields, also those that it omits. Only a change of the schema makes a new version.
     """
 
-    description: Annotated[Text, StringConstraints(min_length=1, max_length=_MAX_DESCRIPTION_CHARACTERS)] = Field(
+    description: Description = Field(
         description="When the event occurs.", examples=["An invoice was approved for payment."]
     )
     sentence: Name = Field(

@@ -65,6 +65,7 @@ def _require_user_for_decision(access: Access, request: Request) -> None:
     access=Caller.PUBLIC,
     scope=None,
     allows_api_keys=False,
+    has_optional_credential=True,
     emits=_RESPONSE_EVENTS,
     grants_access=True,
     extra_check=_require_user_for_decision,

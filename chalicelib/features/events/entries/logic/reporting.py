@@ -21,11 +21,13 @@ from chalicelib.features.events.types.logic.definitions import (
 )
 from chalicelib.features.events.types.models import MAX_VERSIONS
 from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Reference, ReportedEvent
+from chalicelib.kernel.authorization.access import Access
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.event_patterns import EVENT_TYPE_PATTERN
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.identity.auth import ServiceKeyPrincipal
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.identity.auth import Principal, ServiceKeyPrincipal
 from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.storage.entity import ItemKey
 
@@ -65,6 +67,20 @@ def _version_or_none(number: Any) -> int | None:
     return int(number) if is_number and 1 <= number <= MAX_VERSIONS and number == int(number) else None
 
 
+def reject_types_not_allowed(access: Access, request: Request) -> None:
+    """Raise Problem 403 if the caller is a service key that is limited to other types than those in the body.
+
+    It reads the body before validation, because a missing right precedes invalid fields.
+    """
+    body = request.unvalidated_json_object_or_empty
+    events = body.get("events")
+    batch = events if isinstance(events, list) else []
+    for pointer, event in (("", body), *((f"/events/{number}", event) for number, event in enumerate(batch))):
+        event_type = event.get("type") if isinstance(event, dict) else None
+        if isinstance(event_type, str):
+            _reject_type_not_allowed(access.principal, pointer, event_type.strip())
+
+
 def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: NamedTypes) -> list[ApplicationEvent]:
     """Commit the events of a body, all or none, and return them in their order.
 
@@ -74,38 +90,37 @@ def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: Nam
         (f"/events/{number}" if isinstance(body, EventBatch) else "", e) for number, e in enumerate(events_in(body))
     ]
     for pointer, event in events:
-        _reject_type_not_allowed(ctx, pointer, event)
+        _reject_type_not_allowed(ctx.principal_or_anonymous, pointer, event.type)
     errors, reports = list[FieldError](), list[ReportedEvent]()
     find_cached_definition = cache(types.find_definition)  # Each parses a schema of up to 32 KiB.
     for pointer, event in events:
+        errors += _list_time_errors(ctx, pointer, event)
         try:
             definition = find_cached_definition(event.type, event.version)
         except (UnknownType, UnknownVersion) as error:
             name = "type" if isinstance(error, UnknownType) else "version"
             errors.append(FieldError(f"{pointer}/{name}", "not_one_of", str(error)))
             continue
-        errors += _list_errors(ctx, pointer, event, definition)
+        errors += [error.below(f"{pointer}/data") for error in definition.list_errors(event.data)]
         reports.append(_to_report(event, definition.version))
     if errors:
         raise ValidationProblem(errors)
     return ctx.report(log, reports)
 
 
-def _reject_type_not_allowed(ctx: Context, pointer: str, event: EventIn) -> None:
-    principal = ctx.principal_or_anonymous
-    if isinstance(principal, ServiceKeyPrincipal) and not principal.credential.allows_event_type(event.type):
+def _reject_type_not_allowed(principal: Principal, pointer: str, event_type: str) -> None:
+    if isinstance(principal, ServiceKeyPrincipal) and not principal.credential.allows_event_type(event_type):
         allowed = ", ".join(principal.credential.types or ())
         detail = f"The service key is limited to these types: {allowed}. Nothing was written."
         raise Problem.create_with_field_error(f"{pointer}/type", "insufficient_scope", detail)
 
 
-def _list_errors(ctx: Context, pointer: str, event: EventIn, definition: Definition) -> list[FieldError]:
+def _list_time_errors(ctx: Context, pointer: str, event: EventIn) -> list[FieldError]:
     earliest, latest = after(ctx.now, seconds=-MAX_PAST_SECONDS), after(ctx.now, seconds=MAX_FUTURE_SECONDS)
-    errors = [error.below(f"{pointer}/data") for error in definition.list_errors(event.data)]
-    if event.occurred_at and not earliest <= event.occurred_at <= latest:
-        detail = "must be at most 7 days ago, and at most 5 minutes in the future"
-        return [FieldError(f"{pointer}/occurredAt", "out_of_range", detail), *errors]
-    return errors
+    if event.occurred_at is None or earliest <= event.occurred_at <= latest:
+        return []
+    detail = "must be at most 7 days ago, and at most 5 minutes in the future"
+    return [FieldError(f"{pointer}/occurredAt", "out_of_range", detail)]
 
 
 def _to_report(event: EventIn, version: int) -> ReportedEvent:

@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+
 from chalicelib.features.events.types.logic.compiled_schemas import compile_schema
 from chalicelib.features.events.types.logic.pattern_syntax import (
     Characters,
@@ -12,11 +15,14 @@ from chalicelib.features.events.types.logic.pattern_syntax import (
     UnsupportedPattern,
     parse_pattern,
 )
+from chalicelib.features.events.types.logic.schema_costs import DATA_BYTES
 from chalicelib.features.events.types.logic.schema_keywords import REFERENCE_PREFIX
+from chalicelib.kernel.http.fields import JsonObject
 
 MAX_EXAMPLE_VALUES: Final = 500
 """Values in a generated example, without those that `examples`, `default`, `const` and `enum` name."""
 
+_EVENT_DATA: Final[TypeAdapter[dict[str, Any]]] = TypeAdapter(JsonObject)
 _MAX_REPETITIONS: Final = 100
 _MERGED: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 """Keywords whose subschemas are merged into the schema that contains them."""
@@ -37,20 +43,29 @@ _FORMATS: Final = {
 
 
 class _TooLarge(Exception):
-    """The example would contain too many values."""
+    """The example would contain too many values, or be larger than the largest data of an event."""
 
 
 def example_or_none(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return data that an accepted schema accepts, or None if none is found.
+    """Return data that an accepted schema accepts and an event can contain, or None if none is found.
 
     It is the first valid element of `examples` at the root of the schema, or else a generated object: with all
     properties, or with the required ones only. Equal schemas have equal examples.
     """
     validator = compile_schema(schema)
     for candidate in _iter_candidates(schema):
-        if isinstance(candidate, dict) and validator.is_valid(candidate):
+        if isinstance(candidate, dict) and _is_event_data(candidate) and validator.is_valid(candidate):
             return candidate
     return None
+
+
+def _is_event_data(candidate: dict[str, Any]) -> bool:
+    """Return whether the `data` of an event can be this object, which is neither too large nor too deep."""
+    try:
+        _EVENT_DATA.validate_python(candidate)
+    except ValidationError:
+        return False
+    return True
 
 
 def _iter_candidates(schema: Mapping[str, Any]) -> Iterator[Any]:
@@ -67,6 +82,7 @@ class _Generator:
         self._definitions = root.get("$defs", {})
         self._has_optional = has_optional
         self._count = 0
+        self._size = 0
 
     def generate(self, schema: Any) -> Any:
         """Return a value for a schema. Raises _TooLarge."""
@@ -74,15 +90,22 @@ class _Generator:
         if self._count > MAX_EXAMPLE_VALUES:
             raise _TooLarge
         if not isinstance(schema, dict):
-            return "example"
+            return self._add_size_of("example")
         schema = self._merge(schema)
         for keyword in ("const", "default"):
             if keyword in schema:
-                return schema[keyword]
+                return self._add_size_of(schema[keyword])
         for keyword in ("examples", "enum"):
             if schema.get(keyword) and "properties" not in schema:
-                return schema[keyword][0]
+                return self._add_size_of(schema[keyword][0])
         return self._generate_typed(schema, _type_of(schema))
+
+    def _add_size_of(self, value: Any) -> Any:
+        """Return a value or a name of the example. Raises _TooLarge if the example gets larger than data can be."""
+        self._size += len(to_json(value))
+        if self._size > DATA_BYTES:
+            raise _TooLarge
+        return value
 
     def _merge(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         """Return a schema together with the one it refers to, those in `allOf` and the first alternatives."""
@@ -105,15 +128,16 @@ class _Generator:
         if type_name == "array":
             return self._generate_array(schema)
         if type_name in ("integer", "number"):
-            return _generate_number(schema, type_name)
-        return {"boolean": True, "null": None}.get(type_name, _generate_text(schema))
+            return self._add_size_of(_generate_number(schema, type_name))
+        constants = {"boolean": True, "null": None}
+        return self._add_size_of(constants[type_name] if type_name in constants else _generate_text(schema))
 
     def _generate_object(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         properties, required = schema.get("properties", {}), schema.get("required", [])
         names = [*properties, *required] if self._has_optional else required
         other = schema.get("additionalProperties", True)
         result = {
-            name: self.generate(properties.get(name, other))
+            self._add_size_of(name): self.generate(properties.get(name, other))
             for name in dict.fromkeys(names)
             if properties.get(name, other) is not False
         }

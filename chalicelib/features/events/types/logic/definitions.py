@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.features.events.types.entities import TYPE_NAMES_PARTITION, EventType, SchemaVersion, version_key
+from chalicelib.kernel.core.event_patterns import is_application_type
 from chalicelib.kernel.core.problems import FieldError
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -55,9 +56,15 @@ def find_definition(items: Mapping[ItemKey, Item], event_type: str, version: int
     """
     item = items.get(EventType.make_item_key(type=event_type))
     if item is None:
-        raise UnknownType(f"{event_type!r} is not declared. GET /event-types lists the types, operators declare them.")
+        raise UnknownType(_describe_unknown_type(event_type))
     declared = EventType.from_item(item)
     return find_definition_of_type(declared, items, version)
+
+
+def _describe_unknown_type(event_type: str) -> str:
+    if is_application_type(event_type):
+        return f"{event_type!r} is not declared. GET /event-types lists the declared types. Operators declare others."
+    return f"{event_type!r} is a built-in type, or reserved for one. Only the service itself writes such events."
 
 
 def find_definition_of_type(declared: EventType, items: Mapping[ItemKey, Item], version: int | None) -> Definition:

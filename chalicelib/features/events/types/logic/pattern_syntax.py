@@ -105,6 +105,8 @@ _CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v"}
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
 _HEXADECIMAL: Final = frozenset("0123456789abcdefABCDEF")
 _MAX_COUNT_DIGITS: Final = 5
+_FIRST_SURROGATE: Final = 0xD800
+_LAST_SURROGATE: Final = 0xDFFF
 _ANY: Final = complement(_ranges("\n\r\u2028\u2029"))
 _QUANTIFIERS: Final = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
@@ -159,6 +161,8 @@ class _Parser:
         least, comma, most = text.partition(",")
         if not (brace and _is_count(least) and (not most or _is_count(most))):
             raise self._refuse("write a count as {2}, {2,} or {2,5}, and a brace as \\{")
+        if max(len(least), len(most)) > _MAX_COUNT_DIGITS:
+            raise self._refuse("the count is too large; limit the length with `maxLength`")
         self._position += len(text) + 2
         lower, upper = int(least), int(most) if most else (None if comma else int(least))
         if upper is not None and lower > upper:
@@ -235,7 +239,10 @@ class _Parser:
         digits = self._pattern[self._position : self._position + length]
         if length and len(digits) == length and {*digits} <= _HEXADECIMAL:
             self._position += length
-            return ((int(digits, 16), int(digits, 16)),)
+            code_point = int(digits, 16)
+            if _FIRST_SURROGATE <= code_point <= _LAST_SURROGATE:
+                raise self._refuse("a surrogate is not a character; write the character itself")
+            return ((code_point, code_point),)
         raise self._refuse("the escapes are \\d \\D \\w \\W \\s \\S \\t \\n \\r \\f \\v \\xFF, \\uFFFF and syntax")
 
     @property
@@ -257,4 +264,4 @@ class _Parser:
 
 
 def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= _MAX_COUNT_DIGITS
+    return text.isascii() and text.isdigit()

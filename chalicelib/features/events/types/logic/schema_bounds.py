@@ -21,12 +21,13 @@ from chalicelib.features.events.types.logic.schema_keywords import (
 )
 from chalicelib.kernel.audit_log.entries import canonical_json
 from chalicelib.kernel.core.problems import FieldError
+from chalicelib.kernel.http.fields import MAX_JSON_OBJECT_DEPTH
 
 MAX_SCHEMA_BYTES: Final = 32 * 1024
 """Size of a schema as canonical JSON (RFC 8785)."""
 
-MAX_SCHEMA_DEPTH: Final = 32
-"""Levels of objects and lists in a schema."""
+MAX_SCHEMA_DEPTH: Final = MAX_JSON_OBJECT_DEPTH
+"""Levels of objects and lists in a schema, as in all free-form JSON."""
 
 MAX_SUBSCHEMAS: Final = 1_000
 """Subschemas of a schema, counted once for each reference to them."""

@@ -24,11 +24,12 @@ _MISSING_VALUE: Final = "—"
 def build_application_text(entry: Mapping[str, Any], declared_sentence: str | None) -> str:
     """Return the text about an application event, in one line.
 
-    The text is generic if no sentence is declared, or if the text would be empty or too long.
+    A text that is too long ends with `…`. The text is generic if no sentence is declared, if the text would be empty,
+    or if it would be cut before it has said who the actor is, and who reported what an asserted actor did.
     """
     if declared_sentence is not None:
-        text = clean_name(_render(declared_sentence, entry), MAX_TEXT_CHARACTERS + 1)
-        if 0 < len(text) <= MAX_TEXT_CHARACTERS:
+        text = clean_name(_render(declared_sentence, entry), MAX_TEXT_CHARACTERS)
+        if text and ("{actor}" not in declared_sentence or _actor_name(entry) in text):
             return text
     about = f" about {_target_name(entry)}" if entry["target"] else ""
     return f"{_actor_name(entry)} caused the event {entry['type']}{about}."
