@@ -20,7 +20,7 @@ KINDS: dict[str, str] = {
     "organization.invitation": "chalicelib.features.tenancy.invitations.entities:Invitation",
     "organization.invitation_mail": "chalicelib.features.tenancy.invitations.entities:InvitationMail",
     "organization.log_stream": "chalicelib.features.notifications.log_streams.entities:LogStream",
-    "organization.log_stream.disabled_notice": "chalicelib.features.notifications.log_streams.entities:StreamDisabledNotice",
+    "organization.log_stream.disabled_notice": "chalicelib.features.notifications.log_streams.entities:StreamNotice",
     "organization.log_stream.progress": "chalicelib.features.notifications.log_streams.entities:StreamProgress",
     "organization.member": "chalicelib.features.tenancy.entities.memberships:Member",
     "organization.membership_notice": "chalicelib.features.tenancy.members.entities:MembershipNotice",

@@ -10,7 +10,7 @@ from chalicelib.features.audit.proofs.logic.tree_reading import start_build_unle
 from chalicelib.features.audit.witnesses.logic import anchored_checkpoints
 from chalicelib.features.audit.witnesses.logic.anchor_log import HEAD_KEY
 from chalicelib.features.audit.witnesses.tasks import COLLECTION_TASK, collect_anchored_checkpoints
-from chalicelib.features.notifications.log_streams.entities import StreamDisabledNotice
+from chalicelib.features.notifications.log_streams.entities import StreamNotice
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head
@@ -77,7 +77,7 @@ def attempt_and_notice(api, workers, organization, edith, configure, receiver, m
     set_role(api, organization, edith, "member").expect(200)
     stream = create_log_stream(api, organization, {"type": "https", "url": receiver.url})  # Not started yet.
     with committed_changes() as changes:
-        changes.create(StreamDisabledNotice.create(stream.stored, None, now()))
+        changes.create(StreamNotice.create(stream.stored, None, now()))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Final
 from unittest.mock import patch
 
 from chalicelib.features.notifications.entities import START_STREAM_TASK
-from chalicelib.features.notifications.log_streams.entities import StreamDisabledNotice
+from chalicelib.features.notifications.log_streams.entities import StreamNotice
 from chalicelib.features.notifications.log_streams.logic import stream_worker
 from chalicelib.features.notifications.webhooks.entities import DisabledNotice, Webhook
 from chalicelib.kernel.core.clock import now
@@ -137,7 +137,7 @@ def create_stream_disabled_notice(tenant: TenantFixture) -> ItemKey:
     timestamp = now()
     stream = create_log_stream(tenant.api, tenant.organization, {"type": "https", "url": _STREAM_URL}).stored
     disabled = stream.replace(enabled=False, disabled_reason="Every attempt has failed for 5 days.")
-    put_records([disabled, StreamDisabledNotice.create(disabled, timestamp, timestamp)])
+    put_records([disabled, StreamNotice.create(disabled, timestamp, timestamp)])
     return memory_aws.get_only_item_key("organization.log_stream.disabled_notice")
 
 

@@ -148,7 +148,7 @@ class StreamProgress(Entity):
         return person.redacted_field_changes({"last_error": self.last_error})
 
 
-class StreamDisabledNotice(AdminNotice):
+class StreamNotice(AdminNotice):
     """The email to an organization's admins about a log stream that the service disabled."""
 
     kind, task = "organization.log_stream.disabled_notice", "log_streams.notify"
@@ -163,7 +163,7 @@ class StreamDisabledNotice(AdminNotice):
         return LogStream.make_item_key(organization_id=self.organization_id, id=self.log_stream_id)
 
     @classmethod
-    def create(cls, stream: LogStream, failing_since: str | None, timestamp: str) -> "StreamDisabledNotice":
+    def create(cls, stream: LogStream, failing_since: str | None, timestamp: str) -> "StreamNotice":
         """Return the notice about a stream that is disabled now."""
         return cls(
             **new_id_and_time_fields(timestamp),

@@ -6,7 +6,7 @@ from chalicelib.features.notifications.entities import START_STREAM_TASK
 from chalicelib.features.notifications.log_streams.entities import (
     HEALTHY_FIELDS,
     LogStream,
-    StreamDisabledNotice,
+    StreamNotice,
     StreamProgress,
 )
 from chalicelib.features.notifications.log_streams.logic import stream_worker
@@ -46,15 +46,13 @@ def send_batches(message: dict[str, Any]) -> None:
     stream_worker.send_waiting_batches(message, message.get("until", now_ms()))
 
 
-@task(StreamDisabledNotice.task)
+@task(StreamNotice.task)
 def notify_stream_disabled(message: dict[str, Any]) -> None:
     """Notify the admins of an organization by email that the service disabled a log stream."""
-    admin_notices.send_to_admins(StreamDisabledNotice, message, _render_email_if_still_disabled)
+    admin_notices.send_to_admins(StreamNotice, message, _render_email_if_still_disabled)
 
 
-def _render_email_if_still_disabled(
-    notice: StreamDisabledNotice, item: Item, organization: Organization
-) -> mail.Email | None:
+def _render_email_if_still_disabled(notice: StreamNotice, item: Item, organization: Organization) -> mail.Email | None:
     """Return the email of a notice, or None if the stream is enabled again."""
     stream = LogStream.from_item(item)
     if stream.disabled_reason is None:
@@ -78,6 +76,6 @@ def _disable_stream(progress: StreamProgress) -> None:
         changes.commit()
         return
     disabled = changes.event(changes.update(stream, enabled=False, disabled_reason=progress.pending_disable_reason))
-    notice = StreamDisabledNotice.create(disabled, progress.failing_since, changes.now)
+    notice = StreamNotice.create(disabled, progress.failing_since, changes.now)
     admin_notices.create_if_mail_is_sent(changes, notice)
     outbox.commit(changes, Origin.system(START_STREAM_TASK))
