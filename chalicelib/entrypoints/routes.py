@@ -160,6 +160,7 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
         "/organizations/{organization_id}/audit-log/verify-integrity",
         "chalicelib.features.audit.log.operations:verify_audit_integrity",
     ),
+    ("system", "GET", "/anchors", "chalicelib.features.audit.witnesses.operations:list_anchors"),
     (
         "organizations",
         "GET",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from chalicelib.features.audit.witnesses.logic import anchor_log, anchored_checkpoints
+from chalicelib.features.audit.witnesses.logic import anchor_list, anchor_log, anchored_checkpoints
 from chalicelib.features.events.types.entities import TYPE_NAMES_PARTITION
 from chalicelib.features.notifications.logic.stream_wakeups import streams_key
 from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
@@ -112,6 +112,11 @@ ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
         "anchored checkpoint",
         (anchored_checkpoints.checkpoint_key(LOG, 0)[0], "{size}"),
         "an anchored checkpoint of a log, and its position in the log of anchors",
+    ),
+    (
+        "listed anchors",
+        (anchor_list.leaves_key(0)[0], "{number}"),
+        "up to 256 leaves of the log of anchors with their data, which everybody can list",
     ),
     (
         "head of the log of anchors",

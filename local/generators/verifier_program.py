@@ -9,9 +9,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from chalicelib.features.audit.exports.logic import verify, verify_command, verify_receipts, verify_witnesses
+from chalicelib.features.audit.exports.logic import (
+    verify,
+    verify_anchors,
+    verify_command,
+    verify_receipts,
+    verify_witnesses,
+)
 
-PARTS: Final[tuple[ModuleType, ...]] = (verify, verify_receipts, verify_witnesses, verify_command)
+PARTS: Final[tuple[ModuleType, ...]] = (verify, verify_receipts, verify_witnesses, verify_anchors, verify_command)
 """The modules of the program, each after those that it imports. The docstring is that of the first."""
 
 

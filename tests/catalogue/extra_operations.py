@@ -55,6 +55,7 @@ EXTRA_OPERATIONS: Final[Mapping[str, str]] = {
     "create_events": "Writes several events of the application in one transaction.",
     "list_events": "Lists the events of the application, also for members who may not read the whole log.",
     "list_system_audit_log": "Lists the log entries outside of organizations.",
+    "list_anchors": "Lists the leaves of the log that witnesses cosign, so that everybody can look for contradictions.",
     "list_event_types": "Lists the event types to which callers can subscribe.",
     "get_openapi_document": "Describes the interface to programs.",
     "get_docs": "Describes the interface to people.",

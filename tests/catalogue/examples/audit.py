@@ -5,6 +5,8 @@ from typing import Final
 from chalicelib.features.audit.exports.entities import AuditExport
 from chalicelib.features.audit.proofs.entities import TileBuild
 from chalicelib.features.audit.reconciliations.entities import Reconciliation
+from chalicelib.features.audit.witnesses.logic import anchor_list
+from chalicelib.kernel.core.encoding import to_base64
 from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.pending_entries import build_event
@@ -27,6 +29,13 @@ def build_reconciliations(tenant: TenantFixture, _n: int) -> Neighbours:
 def build_proofs(_tenant: TenantFixture, _n: int) -> Neighbours:
     fields = new_fields()
     yield TileBuild(**fields, log_id=fields["id"])
+
+
+def build_witnesses(_tenant: TenantFixture, n: int) -> Neighbours:
+    if n == 0:  # All leaves are in one item.
+        pk, sk = anchor_list.leaves_key(0)
+        leaves = {f"n{index:03d}": f"{'0' * 64}\n{index + 1}\n{to_base64(bytes(32))}\n" for index in range(6)}
+        yield {"pk": pk, "sk": sk, **leaves}
 
 
 def build_log(tenant: TenantFixture, n: int) -> Neighbours:

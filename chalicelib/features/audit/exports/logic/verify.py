@@ -3,6 +3,8 @@
     python verify.py export.ndjson.gz --public-key BASE64 [--public-key …] [--checkpoint FILE] [--evidence FILE]
     python verify.py receipt proof.json --public-key BASE64 [--public-key …]
         [--witness-key NAME+ID+KEY … --witnessed-log ORIGIN [--require-witnesses K] [--earlier EARLIER-PROOF]]
+    python verify.py anchors page.json [page.json …] --public-key BASE64 [--public-key …] --witness-key NAME+ID+KEY …
+        --witnessed-log ORIGIN [--require-witnesses K] [--proof CONSISTENCY-PROOF …]
     python verify.py log-key ORIGIN --public-key BASE64
     python verify.py consistency proof.json --public-key BASE64 --checkpoint EARLIER [--checkpoint LATER]
 

@@ -1,7 +1,7 @@
 """The command line of `verify.py`, the program that verifies exports and receipts without the service.
 
-`make generate` joins the modules `verify`, `verify_receipts`, `verify_witnesses` and this one to the file that adopters
-download. So they import nothing else of the project.
+`make generate` joins the modules `verify`, `verify_receipts`, `verify_witnesses`, `verify_anchors` and this one to the
+file that adopters download. So they import nothing else of the project.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from chalicelib.features.audit.exports.logic.verify import (
     read_lines,
     verify_checkpoint_note,
 )
+from chalicelib.features.audit.exports.logic.verify_anchors import describe_anchors
 from chalicelib.features.audit.exports.logic.verify_receipts import describe_consistency, describe_receipt
 from chalicelib.features.audit.exports.logic.verify_witnesses import (
     WitnessPolicy,
@@ -88,9 +89,7 @@ def _print_result(parser: argparse.ArgumentParser, describe: Callable[[], str]) 
 
 def _verify_receipt(arguments: Sequence[str]) -> int:
     parser = _build_parser("receipt", "Verify the saved proof of an entry.")
-    parser.add_argument("--witness-key", action="append", default=[], help="verifier key of a witness (repeat)")
-    parser.add_argument("--require-witnesses", type=int, help="how many of them must have cosigned; by default all")
-    parser.add_argument("--witnessed-log", help="origin of the log that they cosign, with --witness-key")
+    _add_witness_arguments(parser)
     parser.add_argument("--earlier", type=Path, help="an earlier receipt, whose cosigned log must not be contradicted")
     options = parser.parse_args(arguments)
     keys = _parse_public_keys(parser, options.public_key)
@@ -119,6 +118,31 @@ def _parse_witness_policy_or_none(parser: argparse.ArgumentParser, options: argp
     if not 1 <= required <= len(keys):
         parser.error(f"argument --require-witnesses: pass 1 to {len(keys)}, the number of different keys")
     return WitnessPolicy([*keys.values()], required, options.witnessed_log)
+
+
+def _add_witness_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--witness-key", action="append", default=[], help="verifier key of a witness (repeat)")
+    parser.add_argument("--require-witnesses", type=int, help="how many of them must have cosigned; by default all")
+    parser.add_argument("--witnessed-log", help="origin of the log that they cosign, with --witness-key")
+
+
+def _verify_anchors(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="verify.py anchors", description="Verify the list of all anchors.")
+    parser.add_argument("pages", type=Path, nargs="+", help="the saved responses of GET /anchors, all pages")
+    parser.add_argument("--proof", type=Path, action="append", default=[], help="a proof of consistency (repeat)")
+    parser.add_argument("--public-key", action="append", default=[], help="auditPublicKey of GET /status (repeat)")
+    _add_witness_arguments(parser)
+    options = parser.parse_args(arguments, argparse.Namespace(earlier=None))
+    keys = _parse_public_keys(parser, options.public_key)
+
+    def describe() -> str:
+        policy = _parse_witness_policy_or_none(parser, options)
+        if policy is None:
+            parser.error("argument --witness-key: pass the verifier key of each witness that you trust")
+        pages, proofs = ([file.read_bytes() for file in files] for files in (options.pages, options.proof))
+        return describe_anchors(pages, proofs, keys, policy)
+
+    return _print_result(parser, describe)
 
 
 def _verify_consistency(arguments: Sequence[str]) -> int:
@@ -159,6 +183,7 @@ def _build_parser(command: str, description: str) -> argparse.ArgumentParser:
 _COMMANDS: Final[Mapping[str, Callable[[Sequence[str]], int]]] = {
     "receipt": _verify_receipt,
     "consistency": _verify_consistency,
+    "anchors": _verify_anchors,
     "log-key": _print_log_key,
 }
 

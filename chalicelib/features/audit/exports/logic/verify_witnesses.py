@@ -82,14 +82,14 @@ def describe_witnesses(
     `earlier_text`: an earlier receipt. The cosigned log of the receipt has to begin with that of the earlier one.
     """
     receipt, witness = _parse_receipt(receipt_text)
-    checkpoint, times = _verify_cosigned_checkpoint(witness["checkpoint"], keys, policy)
+    checkpoint, times = verify_cosigned_checkpoint(witness["checkpoint"], keys, policy)
     anchor_leaf = _verify_anchor(receipt, witness["anchor"], keys)
     path = parse_hashes(witness, "path")
     if root_of_inclusion_path_or_none(witness["index"], checkpoint.size, anchor_leaf, path) != checkpoint.root:
         raise InvalidInput("The anchor of the log is not in the log of anchors that the witnesses cosigned.")
     if earlier_text is not None:
         _, earlier = _parse_receipt(earlier_text)
-        _verify_extension(_verify_cosigned_checkpoint(earlier["checkpoint"], keys, policy)[0], checkpoint, witness)
+        _verify_extension(verify_cosigned_checkpoint(earlier["checkpoint"], keys, policy)[0], checkpoint, witness)
     latest = datetime.fromtimestamp(max(times), UTC).isoformat().replace("+00:00", "Z")
     count = f"{len(times)} of {len(policy.keys)}"
     return f"{checkpoint.origin}: {count} witnesses have cosigned this history, the last of them at {latest}."
@@ -121,9 +121,7 @@ def _verify_anchor(receipt: Mapping[str, Any], anchor: Mapping[str, Any], keys: 
     return sha256(b"\0" + data.encode()).digest()
 
 
-def _verify_cosigned_checkpoint(
-    note: str, keys: Sequence[bytes], policy: WitnessPolicy
-) -> tuple[Checkpoint, list[int]]:
+def verify_cosigned_checkpoint(note: str, keys: Sequence[bytes], policy: WitnessPolicy) -> tuple[Checkpoint, list[int]]:
     """Return the checkpoint of the log of anchors and the times of its cosignatures, in seconds since 1970."""
     checkpoint = verify_checkpoint_note(_encode(note), *keys)
     if checkpoint.origin != policy.origin:

@@ -3,12 +3,14 @@
 Its head is an item with the size, the peaks and the signed checkpoint of the tree. One transaction appends a batch of
 checkpoints: it gives each its position and moves the head, on condition that the head is unchanged. So concurrent and
 repeated tasks append each checkpoint once. All hashes of the tree are stored in tiles, also those of the last leaves.
+The data of the leaves are stored in their order, too, so that everybody can read them (`anchor_list`).
 """
 
 from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.features.audit.witnesses.entities import PARTITION
+from chalicelib.features.audit.witnesses.logic import anchor_list
 from chalicelib.features.audit.witnesses.logic.anchored_checkpoints import AnchoredCheckpoint, load_pending
 from chalicelib.features.audit.witnesses.models.settings import WitnessSettings
 from chalicelib.kernel.audit_log.entry_macs import current_and_former_public_keys, load_signing_key_matching_public_key
@@ -81,6 +83,7 @@ def _append_writes(head: Head, pending: list[AnchoredCheckpoint]) -> list[Write]
         _head_write(size, head.tree.with_appended_leaves(leaves)),
         *(each.to_assign_index_write(index) for index, each in enumerate(pending, size)),
         *log_tile_storage(ANCHOR_LOG).node_writes(nodes),
+        *anchor_list.append_writes(size, [each.leaf_data for each in pending]),
     ]
 
 

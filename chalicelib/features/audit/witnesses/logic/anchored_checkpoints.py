@@ -56,11 +56,16 @@ class AnchoredCheckpoint:
         return cls(log, size, note, leaf_index)
 
     @property
-    def leaf(self) -> bytes:
-        """Return the hash of the checkpoint's leaf."""
+    def leaf_data(self) -> str:
+        """Return the data of the checkpoint's leaf."""
         checkpoint = checkpoints.parse(self.note).checkpoint
         log_digest = sha256(checkpoint.origin.encode()).hexdigest()
-        return leaf_hash(f"{log_digest}\n{checkpoint.size}\n{to_base64(checkpoint.root)}\n".encode())
+        return f"{log_digest}\n{checkpoint.size}\n{to_base64(checkpoint.root)}\n"
+
+    @property
+    def leaf(self) -> bytes:
+        """Return the hash of the checkpoint's leaf."""
+        return leaf_hash(self.leaf_data.encode())
 
     def to_assign_index_write(self, leaf_index: int) -> Write:
         """Return the write that gives the checkpoint its position, on condition that it has none."""
