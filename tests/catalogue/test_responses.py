@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.sites.visits.logic.stored_sitemaps import SITEMAP_PARTITION
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.http.models import RecordOutput
@@ -22,6 +23,7 @@ from tests.harness import snapshots
 from tests.harness.api import ApiResponse
 from tests.harness.external_servers import forbid_deliveries
 from tests.harness.parametrize_operations import (
+    admits_service_keys,
     changes_a_record,
     parametrize_access_rules,
     parametrize_operations,
@@ -121,6 +123,17 @@ def assert_location_of_created_record(operation: Operation, tenant: TenantFixtur
     omitted = detail_fields(created.json) - answer.json.keys()
     record = {name: value for name, value in created.json.items() if name not in omitted}
     assert record == {n: None if n in secret_fields_of(operation) else v for n, v in answer.json.items()}
+
+
+@parametrize_operations(lambda o: o.has_location and o.scope and o.is_open_to_api_keys)
+def test_the_location_of_a_created_record_is_readable_with_the_scope_that_creates_it(operation, tenant):
+    key = tenant.create_api_key(operation.scope)
+    created = call_operation(operation, tenant, caller=key).expect(operation.success)
+    tenant.api.get(created.location, caller=key).expect(200)
+
+
+def test_what_service_keys_create_has_no_location_because_they_read_lists_only():
+    assert not [each.id for each in all_operations() if admits_service_keys(each) and each.has_location]
 
 
 @parametrize_request_rules()

@@ -1,4 +1,4 @@
-"""Patterns of event types: an exact type, a prefix such as `page.*`, or `*`."""
+"""Event types, and patterns of them: an exact type, a prefix such as `page.*`, or `*`."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -7,6 +7,17 @@ BUILT_IN_SUBJECTS: Final = frozenset(
     {"lead", "mail", "organization", "page", "platform", "research", "site", "space", "system", "taxonomy"}
 )
 """The first parts of the types of built-in events. No type of application events begins with one of them."""
+
+MAX_EVENT_TYPE_CHARACTERS: Final = 100
+"""Length of an event type, and of a pattern of event types."""
+
+_LENGTH: Final = f"(?=.{{3,{MAX_EVENT_TYPE_CHARACTERS}}}$)"
+
+EVENT_TYPE_PATTERN: Final = rf"^{_LENGTH}[a-z_]+(\.[a-z_]+)+$"
+"""The grammar of event types, built-in ones and those of applications: two or more words, joined by dots."""
+
+EVENT_TYPE_OR_PREFIX_PATTERN: Final = rf"^{_LENGTH}[a-z_]+(\.[a-z_]+)*\.([a-z_]+|\*)$"
+"""The grammar of event types, and of prefixes of them such as `invoice.*`."""
 
 
 def matches_any_pattern(patterns: Iterable[str], event_type: str) -> bool:

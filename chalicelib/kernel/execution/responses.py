@@ -29,8 +29,7 @@ def build_response(ctx: Context, result: Any) -> Response:
         return _build_page_response(ctx, result)
     if isinstance(result, SerializedOutput):
         is_secret = bool((model := ctx.operation.response_or_item_model) and model.no_store)
-        headers = _json_headers(ctx) | _location_header(ctx, status, result.id)
-        return Response(status, result.body, headers, secret=is_secret)
+        return Response(status, result.body, _json_headers(ctx), secret=is_secret)
     body = result.model_dump_json(by_alias=True).encode()
     headers = {"Content-Type": "application/json", **ctx.headers}
     secret = result.no_store or any(getattr(result, name) for name in result.secret_fields)

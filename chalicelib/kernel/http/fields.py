@@ -12,6 +12,11 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownEr
 
 from chalicelib.kernel.core.case_folding import ascii_lower, parse_email_address
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
+from chalicelib.kernel.core.event_patterns import (
+    EVENT_TYPE_OR_PREFIX_PATTERN,
+    EVENT_TYPE_PATTERN,
+    MAX_EVENT_TYPE_CHARACTERS,
+)
 from chalicelib.kernel.core.problems import MAX_ERRORS
 
 RESERVED_SLUGS: Final = frozenset(
@@ -238,6 +243,23 @@ Uuid = Annotated[
     BeforeValidator(ascii_lower_if_text),
     *pattern_validator_and_schema(UUID_PATTERN, "must be a UUID"),
     Field(json_schema_extra={"format": "uuid"}),
+]
+EventTypeName = Annotated[
+    str,
+    Field(max_length=MAX_EVENT_TYPE_CHARACTERS),
+    *pattern_validator_and_schema(
+        EVENT_TYPE_PATTERN,
+        "must be an event type such as invoice.approved: two or more words of lower-case letters and _, joined by dots",
+    ),
+]
+EventTypeOrPrefix = Annotated[
+    str,
+    Field(max_length=MAX_EVENT_TYPE_CHARACTERS),
+    *pattern_validator_and_schema(
+        EVENT_TYPE_OR_PREFIX_PATTERN,
+        "must be an event type such as invoice.approved, or a prefix such as invoice.*: words of lower-case letters"
+        " and _, joined by dots",
+    ),
 ]
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-20T09:30:00.000Z"])]
 DateTime = Annotated[str, AfterValidator(_normalize_datetime), Field(json_schema_extra={"format": "date-time"})]

@@ -150,8 +150,6 @@ class Output(BaseModel):
     """Whether caches must not store the response."""
     id_field: ClassVar[str] = "id"
     """Field that identifies the record in paths. Empty for a singleton."""
-    has_location: ClassVar[bool] = True
-    """Whether the response to a creation names the URL of the record in `Location`."""
     content_etag: ClassVar[bool] = False
     """Whether the response can be something other than a record, whose entity tag depends on the content."""
 

@@ -125,9 +125,11 @@ class Operation:
 
     @property
     def has_location(self) -> bool:
-        """Whether the response names the URL of the created record in `Location`."""
-        model = self.response_or_item_model
-        return self.succeeds_with_created_or_accepted and (model is None or model.has_location)
+        """Whether the response names the URL of the created record in `Location`, which the caller can read.
+
+        What an operation reports is in the audit log, which has a scope of its own, and no service key can read it.
+        """
+        return self.succeeds_with_created_or_accepted and not self.reports_events
 
     @property
     def supports_if_match(self) -> bool:

@@ -61,10 +61,6 @@ class ListPage(Generic[T]):
 
 @dataclass(frozen=True)
 class SerializedOutput(Generic[T]):
-    """A response of a model whose JSON exists already, and is sent as it is.
-
-    `id`: the id of the record, if one was created.
-    """
+    """A response of a model whose JSON exists already, and is sent as it is."""
 
     body: bytes
-    id: str = ""

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from chalicelib.kernel.core.event_patterns import EVENT_TYPE_PATTERN
 from chalicelib.kernel.operations.access_rules import AccessRule
 from chalicelib.kernel.operations.operation import CREATED, NO_CONTENT, OK, Operation
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
-_EVENT: Final = re.compile(r"[a-z_]+(\.[a-z_]+)+")
+_EVENT: Final = re.compile(EVENT_TYPE_PATTERN)
 _SCOPE: Final = re.compile(r"[a-z-]+:(read|write)")
 
 

@@ -36,7 +36,8 @@ INVALID_VALUES = {
         ["page.*"],
         ["invoice.*.paid"],
         ["invoice."],
-        ["a." * 64 + "b"],
+        ["invoice.v2"],
+        ["a." + "b" * 99],
         "a.b",
     ],
     "name": [""],
@@ -67,6 +68,13 @@ class TestCreateServiceKey:
             answer = api.post(PATH, caller=operator, json={"name": "k", field: value})
             assert answer.status_and_code == "422 validation_failed", value
             assert all(pointer.startswith(f"/{field}") for pointer in answer.errors), value
+
+    @pytest.mark.parametrize(
+        ("name", "code"), [("invoice2.*", "malformed"), ("Invoice.*", "malformed"), ("a." + "b" * 99, "too_long")]
+    )
+    def test_a_name_that_no_event_type_can_have_is_rejected_where_it_is(self, api, operator, name, code):
+        answer = post_service_key(api, operator, types=["invoice.*", name])
+        assert answer.validation_errors == {"/types/1": code}
 
     def test_an_expiry_after_more_than_a_year_is_out_of_range(self, api, operator):
         post_service_key(api, operator, expiresAt=after(now(), days=MAX_LIFETIME_DAYS)).expect(201)
@@ -137,7 +145,8 @@ class TestCredential:
         assert [api.get("/me", caller=keys[0]).status for _ in range(6)] == [200] * 5 + [429]
         assert api.get("/me", caller=keys[1]).status == 200
 
-    def test_rejected_requests_are_limited_by_network(self, api, operator, configure):
+    def test_rejected_requests_are_limited_by_network(self, api, operator, configure, clock):
+        clock.freeze()
         configure(network_requests_per_minute="10")
         key = create_service_key(api, operator)
         revoke_service_key(api, operator, key)

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from chalicelib.kernel.core.encoding import from_base64url
+from chalicelib.kernel.core.event_patterns import MAX_EVENT_TYPE_CHARACTERS
 from chalicelib.kernel.http.fields import Timestamp, Uuid, ascii_lower_if_text, pattern_validator_and_schema
 from chalicelib.kernel.http.models import CursorQuery, ListQuery, Output, TimeRange
 
@@ -23,7 +24,7 @@ def _decode_note(text: str) -> str:
 
 EventTypeFilter = Annotated[
     str,
-    StringConstraints(max_length=100),
+    StringConstraints(max_length=MAX_EVENT_TYPE_CHARACTERS),
     *pattern_validator_and_schema(
         _EVENT_TYPE_PATTERN, "must be an event type such as organization.updated, or organization.*"
     ),

@@ -50,7 +50,6 @@ VOLUME_LIMITS: Final = (
     reports_events=True,
     volume_limits=VOLUME_LIMITS,
     extra_check=reject_types_not_allowed,
-    collection_path="/organizations/{organization_id}/audit-log",
 )
 def create_event(
     ctx: Context, organization: Organization, body: EventIn, types: NamedTypes
@@ -60,11 +59,14 @@ def create_event(
     Operators declare its type first, with `PUT /event-types/{type}`. An `actor` in the body is an assertion: the entry
     marks it as `asserted`, and `reportedBy` names the caller. Send an `Idempotency-Key`, so that a repeated request
     writes nothing. The event is then delivered to webhooks, channels and log streams, like every other entry.
+
+    The response has no `Location`, because a caller that writes events need not be able to read the log. With
+    `audit-log:read`, the entry is at `/organizations/{organizationId}/audit-log/{entryId}`.
     """
     (event,) = report_events(ctx, organization.audit_log_id, body, types)
     content = event.canonical_leaf_bytes()
     entry = EntryItem.from_canonical_bytes(event.log, content)
-    return SerializedOutput(logs.entry_to_json_bytes(entry, content), event.id)
+    return SerializedOutput(logs.entry_to_json_bytes(entry, content))
 
 
 @routes.post(

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.event_patterns import is_application_type
-from chalicelib.kernel.http.fields import Name, Timestamp, deduplicate, out_of_range_error, pattern_validator_and_schema
+from chalicelib.kernel.http.fields import EventTypeOrPrefix, Name, Timestamp, deduplicate, out_of_range_error
 from chalicelib.kernel.http.models import Input
 from chalicelib.kernel.identity.key_models import FutureDateTime, KeyOut, Network
 
@@ -15,10 +15,6 @@ MAX_LIFETIME_DAYS: Final = 365
 
 MAX_TYPES: Final = 40
 """Maximum number of event types and patterns to which a service key is limited."""
-
-_MAX_TYPE_CHARACTERS: Final = 128
-"""Maximum number of characters of such a type or pattern."""
-_TYPE_PATTERN: Final = r"^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*\.(?:[a-z][a-z0-9_]*|\*)$"
 
 
 def _require_within_a_year(timestamp: str) -> str:
@@ -34,14 +30,7 @@ def _reject_built_in_subject(pattern: str) -> str:
 
 
 Scope = Literal["events:write", "events:read"]
-_TypeOrPattern = Annotated[
-    str,
-    Field(max_length=_MAX_TYPE_CHARACTERS),
-    *pattern_validator_and_schema(
-        _TYPE_PATTERN, "must be an event type, such as invoice.approved, or a pattern such as invoice.*"
-    ),
-    AfterValidator(_reject_built_in_subject),
-]
+_TypeOrPattern = Annotated[EventTypeOrPrefix, AfterValidator(_reject_built_in_subject)]
 
 
 class ServiceKeyCreate(Input):

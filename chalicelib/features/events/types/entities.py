@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from chalicelib.features.events.types.models import EVENT_TYPE_PATTERN, EventTypeOut
+from chalicelib.features.events.types.models import EventTypeOut
+from chalicelib.kernel.core.event_patterns import EVENT_TYPE_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey
 from chalicelib.kernel.storage.log_rules import OUTSIDE_ORGANIZATIONS
 from chalicelib.kernel.storage.quotas import Quota

@@ -8,9 +8,6 @@ from chalicelib.kernel.http.fields import SEVERAL_LINES, JsonObject, Name, Times
 from chalicelib.kernel.http.models import Input, Output, Query
 from chalicelib.kernel.storage.entity import Entity
 
-EVENT_TYPE_PATTERN: Final = r"^(?=.{3,100}$)[a-z_]+(\.[a-z_]+)+$"
-"""The pattern of event types: at least two parts, and at most 100 characters."""
-
 MAX_VERSIONS: Final = 50
 """Versions of the schema of an event type."""
 

@@ -8,21 +8,15 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.features.notifications.models.event_types import EVENT_PATTERNS
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.event_patterns import is_application_type
-from chalicelib.kernel.http.fields import Timestamp, Uuid, pattern_validator_and_schema
+from chalicelib.kernel.core.event_patterns import (
+    EVENT_TYPE_OR_PREFIX_PATTERN,
+    MAX_EVENT_TYPE_CHARACTERS,
+    is_application_type,
+)
+from chalicelib.kernel.http.fields import EventTypeName, Timestamp, Uuid
 from chalicelib.kernel.http.models import ListQuery, Output, RecordOutput, TimeRange
 
 DeliveryStatus = Literal["pending", "succeeded", "failed", "skipped"]
-ExactEventType = Annotated[
-    str,
-    Field(max_length=100),
-    *pattern_validator_and_schema(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as organization.updated"),
-]
-
-_APPLICATION_PATTERN: Final = re.compile(r"[a-z_]+(\.[a-z_]+)*\.([a-z_]+|\*)")
-_MAX_PATTERN_CHARACTERS: Final = 100
-"""Length of a pattern of event types."""
-
 _EXAMPLE_EVENT_ID: Final = "01a1f84a-95c0-7b8e-81f8-0bd70ae0784c"
 _EXAMPLE_BODY: Final = (
     '{"type":"organization.updated","timestamp":"2026-11-20T09:30:00.000Z",'
@@ -43,7 +37,8 @@ _FAILED_ATTEMPT: Final = {
 
 def _validate_event_pattern(pattern: str) -> str:
     """Return a pattern that is built-in, or that may be declared for application events. The operation checks that."""
-    if pattern not in EVENT_PATTERNS and not (_APPLICATION_PATTERN.fullmatch(pattern) and is_application_type(pattern)):
+    has_application_grammar = re.fullmatch(EVENT_TYPE_OR_PREFIX_PATTERN, pattern) and is_application_type(pattern)
+    if pattern not in EVENT_PATTERNS and not has_application_grammar:
         suggestion = f"{ascii_lower(pattern).removesuffix('.*').strip('.')}.*"
         hint = f"did you mean {suggestion!r}? " if suggestion in EVENT_PATTERNS else ""
         raise ValueError(f"{pattern!r} is not an event type or pattern; {hint}GET /event-types lists them")
@@ -54,7 +49,7 @@ def _deduplicate(patterns: list[str]) -> list[str]:
     return list(dict.fromkeys(patterns))
 
 
-_EventPattern = Annotated[str, Field(max_length=_MAX_PATTERN_CHARACTERS), AfterValidator(_validate_event_pattern)]
+_EventPattern = Annotated[str, Field(max_length=MAX_EVENT_TYPE_CHARACTERS), AfterValidator(_validate_event_pattern)]
 EventPatterns = Annotated[
     list[_EventPattern],
     Field(
@@ -166,7 +161,7 @@ class DeliveriesQuery(TimeRange, ListQuery):
     """Filters for deliveries, by event time among others. A delivery has to match all of them."""
 
     status: DeliveryStatus | None = Field(None, examples=[None])
-    event_type: ExactEventType | None = Field(None, description="One event type.", examples=["organization.updated"])
+    event_type: EventTypeName | None = Field(None, description="One event type.", examples=["organization.updated"])
 
 
 class TrialOut(Output):

@@ -1,12 +1,12 @@
 """Checks the events of a request against the declared types and against the clock, and reports them to the log."""
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
 from chalicelib.features.events.entries.models.schemas import (
     MAX_EVENTS_PER_BATCH,
-    MAX_TYPE_CHARACTERS,
     EventBatch,
     EventIn,
     TargetIn,
@@ -23,6 +23,7 @@ from chalicelib.features.events.types.models import MAX_VERSIONS
 from chalicelib.kernel.audit_log.application_events import ApplicationEvent, Reference, ReportedEvent
 from chalicelib.kernel.authorization.access import Access
 from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.event_patterns import EVENT_TYPE_PATTERN
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
@@ -56,7 +57,7 @@ def _iter_named_types(values: KnownValues) -> Iterator[tuple[str, int | None]]:
     events = body.get("events") if values.operation.body_model is EventBatch else [body]
     for event in events[:MAX_EVENTS_PER_BATCH] if isinstance(events, list) else ():
         event_type = event.get("type") if isinstance(event, dict) else None
-        if isinstance(event_type, str) and len(event_type := event_type.strip()) <= MAX_TYPE_CHARACTERS:
+        if isinstance(event_type, str) and re.fullmatch(EVENT_TYPE_PATTERN, event_type := event_type.strip()):
             yield event_type, _version_or_none(event.get("version"))
 
 

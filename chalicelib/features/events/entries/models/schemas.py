@@ -9,7 +9,15 @@ from pydantic_core import PydanticCustomError, to_json
 
 from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.features.events.types.models import MAX_VERSIONS
-from chalicelib.kernel.http.fields import ONE_LINE, DateTime, JsonObject, Name, Uuid, pattern_validator_and_schema
+from chalicelib.kernel.http.fields import (
+    ONE_LINE,
+    DateTime,
+    EventTypeName,
+    JsonObject,
+    Name,
+    Uuid,
+    pattern_validator_and_schema,
+)
 from chalicelib.kernel.http.models import Input, ListQuery, Output
 
 MAX_EVENT_BYTES: Final = 64 * 1024
@@ -32,9 +40,6 @@ MAX_REFERENCE_ID_CHARACTERS: Final = 128
 
 RESERVED_ACTOR_TYPES: Final = ("anonymous", "api_key", "operator", "service_key", "system")
 """Types of actors that callers cannot name, because they are principals that only the service itself recognizes."""
-
-MAX_TYPE_CHARACTERS: Final = 100
-"""Length of an event type."""
 
 _MAX_USER_AGENT_CHARACTERS: Final = 512
 """Length of the `User-Agent` of a reported request."""
@@ -66,11 +71,6 @@ def _normalize_ip_address(text: str) -> str:
     return str(address.ipv4_mapped or address)
 
 
-ReportedType = Annotated[
-    str,
-    Field(max_length=MAX_TYPE_CHARACTERS),
-    *pattern_validator_and_schema(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as invoice.approved"),
-]
 ReferenceType = Annotated[
     str,
     *pattern_validator_and_schema(
@@ -119,7 +119,7 @@ class EventIn(Input):
     It has at most 64 KiB as JSON in UTF-8. The schema of its type decides which `data` is valid.
     """
 
-    type: ReportedType = Field(description="A type that operators have declared.", examples=["invoice.approved"])
+    type: EventTypeName = Field(description="A type that operators have declared.", examples=["invoice.approved"])
     version: int | None = Field(
         None,
         ge=1,
@@ -184,7 +184,6 @@ class CreatedEvents(Output):
     They have the order of the request, so the first id belongs to the first event.
     """
 
-    has_location: ClassVar[bool] = False
     id_field: ClassVar[str] = ""
 
     items: list[CreatedEvent] = Field(description="The events, in the order of the request.")
