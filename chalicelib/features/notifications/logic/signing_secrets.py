@@ -55,10 +55,10 @@ def rotate_secret(holder: SecretHolder, grace_hours: int, timestamp: str) -> tup
     if len(former_secrets) == MAX_ACTIVE_SECRETS:
         detail = f"{MAX_ACTIVE_SECRETS} secrets are active. Wait until one expires, or rotate with graceHours 0."
         raise Problem("limit_exceeded", detail)
-    return secret, [
-        encrypted_secret_without_expiry(holder.secret_context, secret),
-        *(reencrypt_secret(holder, item) | {"until": min(item["until"] or until, until)} for item in former_secrets),
+    expiring = [
+        reencrypt_secret(holder, item) | {"until": min(item["until"] or until, until)} for item in former_secrets
     ]
+    return secret, [encrypted_secret_without_expiry(holder.secret_context, secret), *expiring]
 
 
 def signed_headers(
