@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from email.utils import parseaddr
 from typing import Any, Final, NamedTuple
 
+from chalicelib.features.notifications.log_streams.models.destinations import ROLE_NAME_PREFIX
 from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT, KeyPurpose
-from chalicelib.kernel.outbound.customer_buckets import ROLE_NAME_PREFIX
 from infrastructure.names import Stage
 from infrastructure.resources import FACETS, INDEX_KEYS, INDEXES, QUEUES
 

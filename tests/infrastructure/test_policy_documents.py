@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from chalicelib.kernel.outbound.customer_buckets import ROLE_NAME_PREFIX
+from chalicelib.features.notifications.log_streams.models.destinations import ROLE_NAME_PREFIX
 from infrastructure.names import Stage
 from infrastructure.policies import GRANTS, policies
 from local.paths import ROOT

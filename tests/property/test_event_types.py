@@ -15,9 +15,9 @@ from chalicelib.features.events.types.logic.sentences import list_sentence_error
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.features.notifications.models.schemas import DeliveriesQuery, EventPatterns
 from chalicelib.kernel.core.event_patterns import (
-    BUILT_IN_SUBJECTS,
     EVENT_TYPE_OR_PREFIX_PATTERN,
     EVENT_TYPE_PATTERN,
+    RESERVED_FIRST_PARTS,
     is_application_type,
 )
 from chalicelib.kernel.http.models import Input
@@ -33,7 +33,7 @@ braced: Final = re.compile(r"\{[^{}]*\}")
 def test_types_of_the_grammar_are_accepted_and_belong_to_the_application_or_the_service(first, others):
     name = ".".join([first, *others])
     assert re.fullmatch(EVENT_TYPE_PATTERN, name)
-    assert is_application_type(name) is (first not in BUILT_IN_SUBJECTS)
+    assert is_application_type(name) is (first not in RESERVED_FIRST_PARTS)
 
 
 class Subscriber(Input):
@@ -83,7 +83,7 @@ def test_keys_and_subscribers_accept_the_types_of_applications_and_their_prefixe
 
 def test_all_built_in_types_match_the_grammar_and_have_reserved_first_parts():
     assert all(re.fullmatch(EVENT_TYPE_PATTERN, name) and not is_application_type(name) for name in EVENT_TYPES)
-    assert {name.partition(".")[0] for name in EVENT_TYPES} <= BUILT_IN_SUBJECTS
+    assert {name.partition(".")[0] for name in EVENT_TYPES} <= RESERVED_FIRST_PARTS
 
 
 @given(st.lists(st.tuples(texts, names)), texts, st.text())

@@ -26,7 +26,7 @@ START_STREAM_TASK: Final = "log_streams.start"
 """The task that starts the worker of a log stream once entries wait for it."""
 
 MAX_BATCH_WAIT_SECONDS: Final = 30
-"""Longest time for which an entry waits until a log stream sends it in a batch."""
+"""Time after which a log stream sends the entries that wait, if they are fewer than a batch."""
 
 _RESPONSE_FIELDS: Final = ("error", "response_body")
 """The fields of an attempt that may contain text from a third-party server."""

@@ -37,7 +37,7 @@ from chalicelib.kernel.core.ids import timestamp_ms_of_id
 from chalicelib.kernel.core.logs import add_fields, add_metrics, add_request_ids
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import Checkpoint, NoteError
-from chalicelib.kernel.crypto.merkle import HASH_BYTES, CompactRange
+from chalicelib.kernel.crypto.merkle import CompactRange, split_hashes
 from chalicelib.kernel.crypto.tree_tiles import MAX_TILE_LEVELS, TILE_WIDTH, completed_nodes
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -173,11 +173,6 @@ def sequence_index_or_batch_key(log: str, sequence: int) -> tuple[str, str]:
     In the table, it is the key of the batch that ends with this entry.
     """
     return f"A#{log}#S", f"{sequence:012d}"
-
-
-def split_hashes(joined: bytes) -> tuple[bytes, ...]:
-    """Return concatenated hashes as a tuple."""
-    return tuple(joined[start : start + HASH_BYTES] for start in range(0, len(joined), HASH_BYTES))
 
 
 def append_pending_and_return_longest_wait_ms(log: str, deadline_ms: int | None = None) -> int:

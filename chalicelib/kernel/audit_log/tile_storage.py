@@ -8,7 +8,7 @@ items, so compare what is computed from them with a signed root.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from chalicelib.kernel.crypto.merkle import HASH_BYTES, CompactRange
+from chalicelib.kernel.crypto.merkle import HASH_BYTES, CompactRange, split_hashes
 from chalicelib.kernel.crypto.tree_tiles import TILE_WIDTH, Node, TileHashes, TileId
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -63,7 +63,7 @@ def leaf_hashes_in_batches_or_none(batches: Iterable[Item], begin: int, end: int
     for batch in batches:
         leaves, last_sequence = batch.get("leaves"), str(batch["sk"])
         if isinstance(leaves, bytes) and last_sequence.isdecimal():
-            split = _split_hashes(leaves)
+            split = split_hashes(leaves)
             hashes |= dict(enumerate(split, int(last_sequence) - len(split)))
     indexes = range(begin, end)
     return [hashes[index] for index in indexes] if hashes.keys() >= {*indexes} else None
@@ -87,15 +87,11 @@ def completed_tile_writes(
 def _hashes_in_item(item: Mapping[str, object]) -> TileHashes:
     joined = item.get("hashes")
     if isinstance(joined, bytes):
-        return dict(enumerate(_split_hashes(joined)[:TILE_WIDTH]))
+        return dict(enumerate(split_hashes(joined)[:TILE_WIDTH]))
     stored = {position: item.get(_attribute_name(position)) for position in range(TILE_WIDTH)}
     return {
         position: hash_ for position, hash_ in stored.items() if isinstance(hash_, bytes) and len(hash_) == HASH_BYTES
     }
-
-
-def _split_hashes(joined: bytes) -> list[bytes]:
-    return [joined[start : start + HASH_BYTES] for start in range(0, len(joined), HASH_BYTES)]
 
 
 def _attribute_name(position: int) -> str:

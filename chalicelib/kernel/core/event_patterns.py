@@ -3,10 +3,13 @@
 from collections.abc import Iterable
 from typing import Final
 
-BUILT_IN_SUBJECTS: Final = frozenset(
-    {"lead", "mail", "organization", "page", "platform", "research", "site", "space", "system", "taxonomy"}
-)
-"""The first parts of the types of built-in events. No type of application events begins with one of them."""
+TEST_FIRST_PARTS: Final = frozenset({"channel", "log_stream", "webhook"})
+"""The first parts of the types of test messages, such as `webhook.test`."""
+
+RESERVED_FIRST_PARTS: Final = TEST_FIRST_PARTS | {
+    *("lead", "mail", "organization", "page", "platform", "research", "site", "space", "system", "taxonomy")
+}
+"""The first parts of the types of built-in events and test messages. No application event has a type with one."""
 
 MAX_EVENT_TYPE_CHARACTERS: Final = 100
 """Length of an event type, and of a pattern of event types."""
@@ -30,4 +33,4 @@ def matches_any_pattern(patterns: Iterable[str], event_type: str) -> bool:
 
 def is_application_type(event_type: str) -> bool:
     """Return whether an event type, or a pattern of several, can only be that of application events."""
-    return event_type.partition(".")[0] not in (*BUILT_IN_SUBJECTS, "*")
+    return event_type.partition(".")[0] not in (*RESERVED_FIRST_PARTS, "*")

@@ -19,6 +19,11 @@ _LEAF: Final = b"\x00"
 _NODE: Final = b"\x01"
 
 
+def split_hashes(joined: bytes) -> tuple[bytes, ...]:
+    """Return concatenated hashes as a tuple."""
+    return tuple(joined[start : start + HASH_BYTES] for start in range(0, len(joined), HASH_BYTES))
+
+
 def leaf_hash(data: bytes) -> bytes:
     """Return the 32-byte hash of a leaf's data."""
     return sha256(_LEAF + data).digest()

@@ -22,9 +22,6 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 
-ROLE_NAME_PREFIX: Final = "atrium-log-stream-"
-"""Beginning of the name of each role that the service assumes. Its own roles have other names."""
-
 UPLOAD_SECONDS: Final = 10.0
 """Time limit for the response to an upload."""
 

@@ -1,7 +1,6 @@
 """The stored record of the job that builds the tiles of a log."""
 
-from chalicelib.kernel.audit_log.ledger import split_hashes
-from chalicelib.kernel.crypto.merkle import CompactRange
+from chalicelib.kernel.crypto.merkle import CompactRange, split_hashes
 from chalicelib.kernel.crypto.tree_tiles import TILE_WIDTH
 from chalicelib.kernel.work.jobs import Job
 

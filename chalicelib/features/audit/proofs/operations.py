@@ -2,6 +2,7 @@
 
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.entry_verification import StoredEntry
+from chalicelib.features.audit.log.logic.log_head import LogHead
 from chalicelib.features.audit.log.models import AuditEntry
 from chalicelib.features.audit.proofs.logic.proofs import build_consistency_proof_fields, build_entry_proof_json
 from chalicelib.features.audit.proofs.logic.tree_reading import SealedTree
@@ -9,7 +10,6 @@ from chalicelib.features.audit.proofs.models import ConsistencyProof, Consistenc
 from chalicelib.features.audit.witnesses.entities import WitnessedLog
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.audit_log.entries import EntryItem, entry_key
-from chalicelib.kernel.audit_log.ledger import head_key
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import Uuid
@@ -20,20 +20,6 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import ItemKey
 
 routes = RouteGroup("organizations")
-
-
-class LogHead(Prefetched):
-    """The head of the organization's log."""
-
-    @classmethod
-    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
-        """Return the key of the head."""
-        return [head_key(values.parameters["organization_id"])]
-
-    def verified_tree(self, organization: Organization) -> SealedTree:
-        """Return the tree of the head. Raises Problem `conflict` if somebody altered the head."""
-        log_id = organization.audit_log_id
-        return SealedTree.from_head_item(log_id, self.items.get(head_key(log_id)))
 
 
 class AnchorLog(Prefetched):
@@ -107,7 +93,7 @@ def prove_audit_entry(
     proves that witnesses outside of the service have seen the same history.
     """
     stored = logged.existing_entry(organization, entry_id)
-    tree = head.verified_tree(organization)
+    tree = SealedTree.from_head_item(organization.audit_log_id, head.first_item_or_none)
     entry_json, witnessed_log = _entry_json(stored), anchors.witnessed_log_or_none()
     return SerializedOutput(build_entry_proof_json(tree, stored, entry_json, query, witnessed_log))
 
@@ -126,7 +112,7 @@ def prove_audit_log_consistency(
     Compare the roots with those of the checkpoints that you saved, or let `verify.py` do it. If the hashes of the log
     have to be prepared first, the problem is `unavailable`.
     """
-    tree = head.verified_tree(organization)
+    tree = SealedTree.from_head_item(organization.audit_log_id, head.first_item_or_none)
     return ConsistencyProof(**build_consistency_proof_fields(tree, query.from_, query.to))
 
 

@@ -19,7 +19,11 @@ from chalicelib.features.notifications.logic.event_access import (
     check_events_and_get_readable_areas,
     limit_changed_recipient_to_caller_areas,
 )
-from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
+from chalicelib.features.notifications.logic.trials import (
+    TEST_RATE_LIMITS,
+    TEST_TIMEOUT_SECONDS,
+    describe_trial,
+)
 from chalicelib.features.notifications.models.schemas import TrialOut
 from chalicelib.features.notifications.models.webhook_urls import MASK
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
@@ -152,8 +156,8 @@ def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> Non
 def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> TrialOut:
     """Send a test message to an integration channel, whatever its status, and return the result within 5 s.
 
-    The limit is 10 tests each minute for an organization, over all its webhooks and channels, and 30 for a user or API
-    key over all organizations.
+    The limit is 10 tests each minute for an organization, over all its webhooks, channels and log streams,
+    and 30 for a user or API key over all organizations.
 
     A success clears the status `needs_attention`. A permanent failure sets it, with the reason in `lastError`.
     """
@@ -161,12 +165,7 @@ def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> Trial
     response = ctx.run_once(lambda: wait_and_send_message(channel, content, TEST_TIMEOUT_SECONDS))
     update_channel_after_response(ctx.changes, channel, response)
     ctx.changes.event(channel, always=True)
-    return TrialOut(
-        delivered=response.succeeded,
-        status_code=response.status,
-        error=failure_reason(channel.provider, response),
-        duration_ms=response.duration_ms,
-    )
+    return describe_trial(response, failure_reason(channel.provider, response))
 
 
 def _validated_url_and_status_changes(channel: IntegrationChannel, body: ChannelPatch) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class LogStream(EventRecipient):
 class StreamProgress(Entity):
     """How far a log stream is, and how its destination responds. It has the id of the stream.
 
-    - `position`: the sequence of the last entry that is sent, or not to be sent.
+    - `position`: the sequence of the last entry that the stream has sent or skipped.
     - `planned_until`: the last sequence of the current batch, for the version of the stream in `planned_version`. It is
       stored before the batch is sent, so a repeated batch ends with the same entry.
     - `due_at`: when a worker has to continue. A working one moves it, so that no other starts meanwhile.

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from chalicelib.features.audit.log.logic.log_head import LogHead
 from chalicelib.features.notifications.entities import START_STREAM_TASK
 from chalicelib.features.notifications.log_streams.entities import (
     LogStream,
@@ -16,10 +17,10 @@ from chalicelib.features.notifications.log_streams.logic.stream_changes import (
     rotate_signing_secret,
 )
 from chalicelib.features.notifications.log_streams.logic.stream_state import (
-    LogHead,
     Progress,
     describe_stream,
     describe_streams,
+    log_size_in_head,
 )
 from chalicelib.features.notifications.log_streams.models.schemas import (
     LogStreamCreate,
@@ -30,7 +31,11 @@ from chalicelib.features.notifications.logic.event_access import (
     check_events_and_get_readable_areas,
     limit_changed_recipient_to_caller_areas,
 )
-from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
+from chalicelib.features.notifications.logic.trials import (
+    TEST_RATE_LIMITS,
+    TEST_TIMEOUT_SECONDS,
+    describe_trial,
+)
 from chalicelib.features.notifications.models.schemas import SecretRotation, TrialOut
 from chalicelib.features.notifications.webhooks.logic.webhook_requests import failure_reason
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
@@ -76,19 +81,19 @@ def create_log_stream(
 ) -> LogStreamDetailOut:
     """Create a log stream, which sends the entries of the organization's log to a system of yours, in batches.
 
-    Entries are sent in the order of the log, at least once, 30 s after they occur at the latest. `startAt` chooses the
-    first one: `now`, or a sequence, so that earlier entries are sent too. The sections of the guide on log streams
-    describe each destination. For an HTTPS endpoint, only this response contains the secret. For S3, put the
+    Entries are sent in the order of the log, at least once, about 30 s after they occur at the latest. `startAt`
+    chooses the first one: `now`, or a sequence, so that earlier entries are sent too. The sections of the guide on log
+    streams describe each destination. For an HTTPS endpoint, only this response contains the secret. For S3, put the
     `externalId` of this response into the trust policy of your role. At most 10 streams exist in an organization. A
     stream that an API key creates or changes sends only entries within the areas that the key may read.
     """
     areas = check_events_and_get_readable_areas(ctx, body.events)
-    start_sequence = resolve_start_sequence(body.start_at, head.log_size)
+    start_sequence = resolve_start_sequence(body.start_at, log_size_in_head(head.first_item_or_none))
     stream, secret = new_stream_and_secret(ctx.new_id_and_time_fields(), organization.id, body, areas, start_sequence)
     progress = StreamProgress.create(stream, due_at=ctx.now if stream.enabled else None)
     ctx.changes.event(ctx.changes.create(stream))
     ctx.changes.enqueue_after_commit(START_STREAM_TASK, ctx.changes.create(progress))
-    return describe_stream(stream, progress, head.log_size, secret=secret)
+    return describe_stream(stream, progress, log_size_in_head(head.first_item_or_none), secret=secret)
 
 
 @routes.get(
@@ -188,7 +193,7 @@ def rotate_log_stream_secret(
 def test_log_stream(ctx: Context, log_stream: LogStream, progress: Progress) -> TrialOut:
     """Send a test entry to the destination of a log stream immediately, whatever its status, and return the result.
 
-    The limit is 10 tests each minute for an organization, over all its webhooks, channels and streams, and 30 for a
+    The limit is 10 tests each minute for an organization, over all its webhooks, channels and log streams, and 30 for a
     user or API key over all organizations.
 
     The test entry has the type `log_stream.test` and no sequence. It is sent only once, in the format of the stream, as
@@ -200,9 +205,4 @@ def test_log_stream(ctx: Context, log_stream: LogStream, progress: Progress) -> 
     if response.succeeded and log_stream.enabled and record.failing_since:  # The entries that wait can be sent now.
         ctx.changes.enqueue_after_commit(START_STREAM_TASK, ctx.changes.update_untracked(record, due_at=ctx.now))
     ctx.changes.event(log_stream, always=True)
-    return TrialOut(
-        delivered=response.succeeded,
-        status_code=response.status,
-        error=failure_reason(response),
-        duration_ms=response.duration_ms,
-    )
+    return describe_trial(response, failure_reason(response))

@@ -1,12 +1,12 @@
 """Limits the events of a recipient to those that the caller may read."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from typing import TypeVar
 
 from chalicelib.features.notifications.entities import EventRecipient
 from chalicelib.features.notifications.logic.declared_events import reject_undeclared_events
-from chalicelib.features.notifications.logic.retry_schedule import reject_unreadable_exact_event_types
-from chalicelib.features.notifications.models.event_areas import is_in_scope_areas
+from chalicelib.features.notifications.models.event_areas import is_in_scope_areas, scope_area_of
+from chalicelib.kernel.core.problems import FieldError, Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.permissions.roles import fully_readable_areas_or_none_if_all
 
@@ -25,6 +25,19 @@ def check_events_and_get_readable_areas(
     areas = fully_readable_areas_or_none_if_all(ctx.api_key_scopes)
     reject_unreadable_exact_event_types(event_patterns, areas)
     return areas
+
+
+def reject_unreadable_exact_event_types(patterns: Sequence[str], readable_areas: Container[str] | None) -> None:
+    """Raise Problem 403 for each exact event type outside the areas. Prefix patterns are always allowed."""
+    errors = [
+        FieldError(
+            f"/events/{index}", "insufficient_scope", f"This event requires the scope {scope_area_of(pattern)}:read."
+        )
+        for index, pattern in enumerate(patterns)
+        if "*" not in pattern and not is_in_scope_areas(pattern, readable_areas)
+    ]
+    if errors:
+        raise Problem("insufficient_scope", "The API key lacks the scope to read some of these events.", errors)
 
 
 def can_read_events_of(ctx: Context, event_type: str) -> bool:

@@ -12,7 +12,11 @@ from chalicelib.features.notifications.logic.event_access import (
     limit_changed_recipient_to_caller_areas,
 )
 from chalicelib.features.notifications.logic.event_payloads import build_event_payload
-from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
+from chalicelib.features.notifications.logic.trials import (
+    TEST_RATE_LIMITS,
+    TEST_TIMEOUT_SECONDS,
+    describe_trial,
+)
 from chalicelib.features.notifications.models import standard_webhooks
 from chalicelib.features.notifications.models.schemas import SecretRotation, TrialOut
 from chalicelib.features.notifications.webhooks.entities import (
@@ -165,8 +169,8 @@ def delete_webhook(ctx: Context, webhook: Webhook) -> None:
 def test_webhook(ctx: Context, webhook: Webhook) -> TrialOut:
     """Send a test message to a webhook immediately, whatever its status, and return the result within 5 s.
 
-    The limit is 10 tests each minute for an organization, over all its webhooks and channels, and 30 for a user or API
-    key over all organizations.
+    The limit is 10 tests each minute for an organization, over all its webhooks, channels and log streams,
+    and 30 for a user or API key over all organizations.
 
     The message is signed and sent like any other. It is not an event, is sent only once, and appears in no list:
     `{"type": "webhook.test", "timestamp", "data": {"webhookId", "message"}, "organizationId", "sequence": null,
@@ -179,12 +183,7 @@ def test_webhook(ctx: Context, webhook: Webhook) -> TrialOut:
         ctx.changes.update_untracked(webhook, **webhook.circuit.recovering(ctx.now).to_fields())
         ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)
     ctx.changes.event(webhook, always=True)
-    return TrialOut(
-        delivered=response.succeeded,
-        status_code=response.status,
-        error=failure_reason(response),
-        duration_ms=response.duration_ms,
-    )
+    return describe_trial(response, failure_reason(response))
 
 
 def _test_message_body(ctx: Context, webhook: Webhook) -> bytes:

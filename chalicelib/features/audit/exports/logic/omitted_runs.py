@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from chalicelib.kernel.audit_log.ledger import split_hashes
-from chalicelib.kernel.crypto.merkle import CompactRange
+from chalicelib.kernel.crypto.merkle import CompactRange, split_hashes
 from chalicelib.kernel.storage.entity import Item
 
 MAX_EVIDENCE_HASHES: Final = 2_000

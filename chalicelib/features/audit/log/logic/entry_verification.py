@@ -13,12 +13,11 @@ from chalicelib.kernel.audit_log.ledger import (
     checkpoint_origin,
     entry_position_attributes,
     sequence_index_or_batch_key,
-    split_hashes,
 )
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import NoteError
-from chalicelib.kernel.crypto.merkle import CompactRange, leaf_hash
+from chalicelib.kernel.crypto.merkle import CompactRange, leaf_hash, split_hashes
 from chalicelib.kernel.storage.entity import Item
 
 _ATTRIBUTES_OF_SOME_ENTRIES: Final = (

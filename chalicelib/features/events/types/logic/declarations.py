@@ -7,7 +7,7 @@ from chalicelib.features.events.types.entities import EventType, SchemaVersion
 from chalicelib.features.events.types.logic.sentences import list_sentence_errors
 from chalicelib.features.events.types.models import MAX_VERSIONS, EventTypePut
 from chalicelib.kernel.audit_log.entries import canonical_json
-from chalicelib.kernel.core.event_patterns import BUILT_IN_SUBJECTS, is_application_type
+from chalicelib.kernel.core.event_patterns import RESERVED_FIRST_PARTS, is_application_type
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
@@ -52,9 +52,9 @@ def _reject_invalid_declaration(name: str, body: EventTypePut, *, has_new_schema
     """Raise ValidationProblem with all that is wrong. A schema that is stored already is valid."""
     errors = list[FieldError]()
     if not is_application_type(name):
-        reserved = ", ".join(sorted(BUILT_IN_SUBJECTS))
-        detail = f"Types that begin with one of these words are reserved for built-in events: {reserved}."
-        errors.append(FieldError("path/event_type", "malformed", f"{detail} Choose another first word."))
+        reserved = ", ".join(sorted(RESERVED_FIRST_PARTS))
+        detail = f"The first part of a type must be another than these, which the service itself uses: {reserved}."
+        errors.append(FieldError("path/event_type", "malformed", detail))
     properties = body.data_schema.get("properties")
     names = [*properties] if isinstance(properties, dict) else []
     errors += [FieldError("/sentence", "malformed", detail) for detail in list_sentence_errors(body.sentence, names)]

@@ -12,7 +12,7 @@ from chalicelib.features.notifications.logic.stream_wakeups import StreamSet, st
 from chalicelib.kernel.audit_log.ledger import head_key, sequence_index_or_batch_key
 from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.ids import timestamp_ms_of_id
-from chalicelib.kernel.operations.inputs import KnownValues, Measurement, Prefetched
+from chalicelib.kernel.operations.inputs import KnownValues, Measurement
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
@@ -45,7 +45,9 @@ def load_state_or_none(log_id: str, stream_id: str) -> StreamState | None:
     progress = StreamProgress.from_item(items[progress_key])
     stream = LogStream.from_item(items[stream_key]) if stream_key in items else None
     listed = StreamSet.from_item(items.get(streams_key(log_id)))
-    return StreamState(stream, progress, _log_size(items.get(head_key(log_id))), progress.id in listed.stream_ids)
+    return StreamState(
+        stream, progress, log_size_in_head(items.get(head_key(log_id))), progress.id in listed.stream_ids
+    )
 
 
 def store_progress(progress: StreamProgress, *, requires_same_fan_out: bool = False, **changed: Any) -> StreamProgress:
@@ -76,20 +78,6 @@ def store_progress(progress: StreamProgress, *, requires_same_fan_out: bool = Fa
     return updated
 
 
-class LogHead(Prefetched):
-    """The head of the organization's log."""
-
-    @classmethod
-    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
-        """Return the key of the head."""
-        return [head_key(values.parameters["organization_id"])]
-
-    @property
-    def log_size(self) -> int:
-        """Return the number of entries that have a sequence."""
-        return _log_size(self.first_item_or_none)
-
-
 class Progress(Measurement):
     """The progress of the stream in the path, and the head of the organization's log."""
 
@@ -109,7 +97,7 @@ class Progress(Measurement):
     @property
     def log_size(self) -> int:
         """Return the number of entries that have a sequence."""
-        return _log_size(self.items.get(self.keys[1]))
+        return log_size_in_head(self.items.get(self.keys[1]))
 
     def describe(self, record: LogStream) -> LogStreamDetailOut:
         """Return the stream with its progress. It takes a read if entries wait."""
@@ -122,7 +110,7 @@ def describe_streams(streams: Sequence[LogStream], organization_id: str) -> list
         return []
     head = head_key(organization_id)
     items = table.get_all([head, *(stream.progress_key for stream in streams)])
-    log_size = _log_size(items.get(head))
+    log_size = log_size_in_head(items.get(head))
     describe: list[Callable[[], LogStreamDetailOut]] = [
         partial(describe_stream, stream, _progress_or_initial(stream, items.get(stream.progress_key)), log_size)
         for stream in streams
@@ -161,5 +149,6 @@ def _lag_seconds(log_id: str, position: int) -> int:
     return max(0, now_ms() - timestamp_ms_of_id(items[0]["sk"])) // 1000 if items else 0
 
 
-def _log_size(head: Item | None) -> int:
+def log_size_in_head(head: Item | None) -> int:
+    """Return the number of entries of a log that have a sequence."""
     return int(head.get("size", 0)) if head else 0

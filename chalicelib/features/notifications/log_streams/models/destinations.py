@@ -13,7 +13,6 @@ from chalicelib.features.notifications.models.webhook_urls import (
 )
 from chalicelib.kernel.http.fields import pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input, Output
-from chalicelib.kernel.outbound.customer_buckets import ROLE_NAME_PREFIX
 
 DestinationType = Literal["https", "splunk", "datadog", "s3"]
 BatchFormat = Literal["json", "ndjson"]
@@ -27,6 +26,9 @@ DatadogSite = Literal[
     "ddog-gov.com",
 ]
 """The sites of Datadog whose log intake is documented."""
+
+ROLE_NAME_PREFIX: Final = "atrium-log-stream-"
+"""Beginning of the name of each role that the service assumes. Its own roles have other names."""
 
 SPLUNK_PORTS: Final = (443, 8443, 8088)
 """Permitted ports of Splunk outside of the local stage. 8088 is the default of its HTTP Event Collector."""

@@ -136,7 +136,7 @@ class LogStreamDetailOut(LogStreamOut):
     status: MonitoredStatus = Field(  # type: ignore[assignment]  # entries of the log do not show failures
         description="`failing` while attempts to send the next batch fail. They are repeated.", examples=["active"]
     )
-    position: int = Field(ge=0, description="The sequence of the last entry that is sent, or not to be sent.")
+    position: int = Field(ge=0, description="The sequence of the last entry that the stream has sent or skipped.")
     lag_entries: int = Field(ge=0, description="The number of the log's entries after `position`.", examples=[0])
     lag_seconds: int = Field(
         ge=0, description="The age of the first entry after `position`. 0 if there is none.", examples=[0]
