@@ -272,6 +272,13 @@ ALLOWED_REJECTIONS: Final = (
         {"type": "invoice.lost"},
         detail="is not declared",
     ),
+    AllowedRejection(
+        "not_one_of",
+        "the type must have the version",
+        "create_event",
+        {"type": "invoice.approved", "version": 2},
+        detail="has no version",
+    ),
 )
 
 

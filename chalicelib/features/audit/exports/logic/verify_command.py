@@ -44,7 +44,8 @@ def _verify_export(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="verify.py",
         description="Verify an export of an audit log.",
-        epilog=f"Other commands, each with its own --help: {', '.join(_COMMANDS)}.",
+        epilog="\n  ".join(("Other commands, each with its own --help:", *(f"verify.py {each}" for each in _COMMANDS))),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("export", type=Path, help="export in NDJSON, plain or gzip")
     parser.add_argument("--checkpoint", type=Path, help="the log's checkpoint, or the export's record")
