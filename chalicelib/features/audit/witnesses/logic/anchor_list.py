@@ -54,7 +54,7 @@ def load_leaves_and_witnessed_log(first: int, count: int) -> tuple[list[ListedAn
     At most 256 leaves. Those that somebody altered are left out. Raises Problem `unavailable`.
     """
     indexes, log_key = range(first, first + count), WitnessedLog.make_item_key()
-    items = table.get_all({log_key, *map(leaves_key, indexes)})
+    items = table.get_all([log_key, *map(leaves_key, indexes)])
     data = ((index, items.get(leaves_key(index), {}).get(_attribute_name(index))) for index in indexes)
     leaves = [leaf for index, text in data if (leaf := ListedAnchor.from_data_or_none(index, text))]
     log_item = items.get(log_key)
