@@ -266,6 +266,13 @@ ALLOWED_REJECTIONS: Final = (
         detail="needs a target",
     ),
     AllowedRejection(
+        "unsupported",
+        "only one of the formats has evidence",
+        "export_audit_log",
+        query={"format": "csv", "evidence": True},
+        detail="^Only an NDJSON export",
+    ),
+    AllowedRejection(
         "not_one_of",
         "the type of an event must be declared",
         "create_event",

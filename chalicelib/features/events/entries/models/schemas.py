@@ -1,10 +1,9 @@
 """Request and response models of application events, and their limits."""
 
 import ipaddress
-from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError, to_json
 
 from chalicelib.features.audit.log.models import EntryFilters
@@ -141,17 +140,19 @@ class EventIn(Input):
     )
     context: ContextIn | None = Field(None, description="From where the actor caused the event.")
     data: JsonObject | None = Field(None, description="What the type's schema describes.", examples=[{"amount": 120}])
+    _size_bytes: int = PrivateAttr()
 
     @model_validator(mode="after")
-    def _limit_size(self) -> "EventIn":
+    def _measure_and_limit_size(self) -> "EventIn":
+        self._size_bytes = len(to_json(self.model_dump(by_alias=True, exclude_none=True)))
         if self.size_bytes > MAX_EVENT_BYTES:
             raise PydanticCustomError("too_large", "", {"max_bytes": MAX_EVENT_BYTES, "size": self.size_bytes})
         return self
 
-    @cached_property
+    @property
     def size_bytes(self) -> int:
         """The size of the event as JSON in UTF-8, without whitespace and omitted fields."""
-        return len(to_json(self.model_dump(by_alias=True, exclude_none=True)))
+        return self._size_bytes
 
 
 class EventBatch(Input):
