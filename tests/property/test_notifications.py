@@ -271,6 +271,7 @@ DURATIONS_MS = st.integers(0, 60_000)
 
 
 @given(st.lists(DURATIONS_MS, min_size=1, max_size=40), st.lists(DURATIONS_MS, max_size=40))
+@example([19], [])  # The middle of its range, 17.4, is rounded away from it.
 def test_the_median_duration_of_attempts_with_a_response_is_right_within_ten_percent(durations_ms, unanswered_ms):
     unanswered = [WebhookResponse(None, "The connection was refused.", "", each) for each in unanswered_ms]
     responses = [*unanswered, *(WebhookResponse(200, None, "", each) for each in durations_ms)]
@@ -278,4 +279,4 @@ def test_the_median_duration_of_attempts_with_a_response_is_right_within_ten_per
     counts = sum_counts([{"pk": "V#1", "sk": update.key[1], **update.add}], TIMESTAMP, 1)
     exact = median_low(durations_ms)
     assert (counts.delivered, counts.failed) == (len(durations_ms), len(unanswered_ms))
-    assert abs(counts.median_duration_ms - exact) <= max(1, 0.1 * exact)
+    assert abs(counts.median_duration_ms - exact) <= max(1, 0.1 * exact + 0.5)

@@ -2,8 +2,8 @@
 
 There is one item for each hour with attempts. It has counters for each slot of five minutes: of delivered attempts, of
 failed attempts, and of attempts with a response whose duration is in a range. Four successive ranges double the
-duration. The median is the geometric middle of its range, so it differs from the exact one by at most 10 %, or by a
-millisecond.
+duration. The median is the geometric middle of its range, rounded to a millisecond. Before that, it differs from the
+exact one by at most 10 %, or by a millisecond.
 """
 
 import math
