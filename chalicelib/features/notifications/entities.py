@@ -5,7 +5,7 @@ from dataclasses import field
 from typing import Any, ClassVar, Final, Self
 
 from chalicelib.features.notifications.models.event_areas import is_in_scope_areas
-from chalicelib.features.notifications.models.schemas import DeliveryStatus
+from chalicelib.features.notifications.models.schemas import DeliveryStatus, RecipientStatus
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
@@ -73,12 +73,27 @@ class Subscriber(EventRecipient):
         raise NotImplementedError
 
 
-def former_secrets_end_or_none(secrets: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return when the last of the former secrets stops signing, or stopped; None without any.
+class RecipientWithSecrets:
+    """What webhooks and log streams have in common: secrets, and a status that the service can set to `disabled`.
 
     `secrets`: `{sealed, until}` items. The current secret comes first, and its `until` is null.
     """
-    return max((secret["until"] for secret in secrets if secret["until"]), default=None)
+
+    enabled: bool
+    disabled_reason: str | None
+    secrets: list[dict[str, Any]]
+
+    @property
+    def status(self) -> RecipientStatus:
+        """`active`, `paused` by a user, or `disabled` by the service."""
+        if self.disabled_reason:
+            return "disabled"
+        return "active" if self.enabled else "paused"
+
+    @property
+    def former_secrets_until(self) -> str | None:
+        """Return when the last of the former secrets stops signing, or stopped; None without any."""
+        return max((secret["until"] for secret in self.secrets if secret["until"]), default=None)
 
 
 class Delivery(Entity):

@@ -8,7 +8,7 @@ from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.logic.delivery_attempts import is_delivery_due, load_delivery_or_none
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
 from chalicelib.kernel.audit_log import ledger
-from chalicelib.kernel.audit_log.ledger import head_key
+from chalicelib.kernel.audit_log.ledger import head_key, log_size_in_head_item
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
@@ -54,4 +54,4 @@ def _append_pending_entries_and_store_log_size(job: SubscriberCleanup) -> Subscr
     """Return the job with the size of the log, once the log contains the entry of the deletion."""
     ledger.append_pending_and_return_longest_wait_ms(job.organization_id)
     head = table.get(head_key(job.organization_id)) or {}
-    return jobs.save_progress_and_extend_lease(job, last_sequence=int(head.get("size", 0)))
+    return jobs.save_progress_and_extend_lease(job, last_sequence=log_size_in_head_item(head))

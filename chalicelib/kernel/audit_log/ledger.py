@@ -153,6 +153,11 @@ def head_key(log: str) -> ItemKey:
     return pending_key(log, HEAD_SORT_KEY)
 
 
+def log_size_in_head_item(head: Item | None) -> int:
+    """Return the number of entries of a log that have a sequence, without verifying the head."""
+    return int(head.get("size", 0)) if head else 0
+
+
 def checkpoint_origin(log: str) -> str:
     """Return the origin of a log's checkpoints."""
     return f"atrium/{log}"

@@ -33,4 +33,5 @@ def matches_any_pattern(patterns: Iterable[str], event_type: str) -> bool:
 
 def is_application_type(event_type: str) -> bool:
     """Return whether an event type, or a pattern of several, can only be that of application events."""
-    return event_type.partition(".")[0] not in (*RESERVED_FIRST_PARTS, "*")
+    first = event_type.partition(".")[0]
+    return first != "*" and first not in RESERVED_FIRST_PARTS

@@ -6,6 +6,7 @@ Problem                a response: raise it anywhere below the pipeline
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
 
@@ -101,6 +102,11 @@ class Problem(Exception):
     def status(self) -> int:
         """Return the HTTP status of the code."""
         return CODES[self.code][0]
+
+    @property
+    def is_server_error(self) -> bool:
+        """Return whether the service caused the problem (5xx), so that the request may have had an effect."""
+        return self.status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
     def document(self, *, instance: str, request_id: str) -> dict[str, object]:
         """Return the JSON members of the response, without empty ones."""

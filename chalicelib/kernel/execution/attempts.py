@@ -28,7 +28,6 @@ _MAX_WAIT_SECONDS: Final = 10.0
 _MAX_ATTEMPTS: Final = 20
 """Attempts of a request after conflicts. Then the response is `conflict`."""
 
-_MIN_SERVER_ERROR: Final = 500
 _PAUSE_SECONDS: Final = 0.02
 _MAX_PAUSE_SECONDS: Final = 0.64
 
@@ -42,7 +41,7 @@ def authorize_and_run_with_retries(request_input: RequestInput, usage: RateLimit
     try:
         response = _run_attempts(request_input, usage, effect)
     except Problem as problem:
-        if problem.status < _MIN_SERVER_ERROR:
+        if not problem.is_server_error:
             effect.refund_volume()
         raise
     if response.is_replay:

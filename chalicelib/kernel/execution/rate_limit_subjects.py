@@ -9,7 +9,6 @@ faults in the events of one organization do not block those of another.
 """
 
 from dataclasses import dataclass
-from typing import Final
 
 from chalicelib.kernel.core import ip_networks
 from chalicelib.kernel.core.problems import Problem
@@ -22,8 +21,6 @@ from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.grants import ServiceCredential
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.rate_limits.buckets import RateLimitState, with_joined_rate_limit_headers
-
-_MIN_SERVER_ERROR: Final = 500
 
 
 @dataclass
@@ -97,7 +94,7 @@ class RateLimitUsage:
         else:
             if problem.code != "rate_limited":
                 self.ensure_counted_against_key()
-            if problem.status < _MIN_SERVER_ERROR and problem.code != "conflict":
+            if not problem.is_server_error and problem.code != "conflict":
                 self._count_request_without_write()
         self.add_rate_limit_headers(problem)
 

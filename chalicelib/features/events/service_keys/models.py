@@ -23,14 +23,14 @@ def _require_within_a_year(timestamp: str) -> str:
     return timestamp
 
 
-def _reject_built_in_subject(pattern: str) -> str:
+def _reject_reserved_type(pattern: str) -> str:
     if not is_application_type(pattern):
         raise ValueError(f"{pattern!r} is reserved for built-in events, which service keys cannot write or read")
     return pattern
 
 
 Scope = Literal["events:write", "events:read"]
-_TypeOrPattern = Annotated[EventTypeOrPrefix, AfterValidator(_reject_built_in_subject)]
+_TypeOrPattern = Annotated[EventTypeOrPrefix, AfterValidator(_reject_reserved_type)]
 
 
 class ServiceKeyCreate(Input):

@@ -9,9 +9,9 @@ from chalicelib.features.notifications.entities import (
     START_STREAM_TASK,
     AdminNotice,
     EventRecipient,
-    former_secrets_end_or_none,
+    RecipientWithSecrets,
 )
-from chalicelib.features.notifications.log_streams.models.schemas import LogStreamOut, LogStreamStatus
+from chalicelib.features.notifications.log_streams.models.schemas import LogStreamOut
 from chalicelib.features.notifications.webhooks.models.circuit import Circuit
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.storage.entity import Collection, Entity, ItemKey, ScheduledTask
@@ -29,7 +29,7 @@ _ERASED_DESTINATION_FIELDS: Final = {
 }
 
 
-class LogStream(EventRecipient):
+class LogStream(RecipientWithSecrets, EventRecipient):
     """The settings of a log stream.
 
     `destination` is stored as it is shown, without credentials. `secrets` holds `{sealed, until}` items: the secrets
@@ -54,18 +54,6 @@ class LogStream(EventRecipient):
     def secret_context(self) -> str:
         """Return the context in which the secrets are encrypted."""
         return secret_context(self.id)
-
-    @property
-    def status(self) -> LogStreamStatus:
-        """`active`, `paused` by a user, or `disabled` by the service."""
-        if self.disabled_reason:
-            return "disabled"
-        return "active" if self.enabled else "paused"
-
-    @property
-    def former_secrets_until(self) -> str | None:
-        """Return when the last of the former secrets stops signing, or stopped; None without any."""
-        return former_secrets_end_or_none(self.secrets)
 
     @property
     def audit_log_label(self) -> str:

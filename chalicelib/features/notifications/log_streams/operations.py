@@ -20,7 +20,6 @@ from chalicelib.features.notifications.log_streams.logic.stream_state import (
     Progress,
     describe_stream,
     describe_streams,
-    log_size_in_head,
 )
 from chalicelib.features.notifications.log_streams.models.schemas import (
     LogStreamCreate,
@@ -88,12 +87,12 @@ def create_log_stream(
     stream that an API key creates or changes sends only entries within the areas that the key may read.
     """
     areas = check_events_and_get_readable_areas(ctx, body.events)
-    start_sequence = resolve_start_sequence(body.start_at, log_size_in_head(head.first_item_or_none))
+    start_sequence = resolve_start_sequence(body.start_at, head.log_size)
     stream, secret = new_stream_and_secret(ctx.new_id_and_time_fields(), organization.id, body, areas, start_sequence)
     progress = StreamProgress.create(stream, due_at=ctx.now if stream.enabled else None)
     ctx.changes.event(ctx.changes.create(stream))
     ctx.changes.enqueue_after_commit(START_STREAM_TASK, ctx.changes.create(progress))
-    return describe_stream(stream, progress, log_size_in_head(head.first_item_or_none), secret=secret)
+    return describe_stream(stream, progress, head.log_size, secret=secret)
 
 
 @routes.get(

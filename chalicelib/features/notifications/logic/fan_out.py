@@ -17,7 +17,7 @@ from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
 from chalicelib.features.notifications.logic.stream_wakeups import StreamSet, streams_key
 from chalicelib.features.notifications.logic.subscriptions import SubscriptionSet, subscriptions_key
 from chalicelib.kernel.audit_log.application_events import is_application_event
-from chalicelib.kernel.audit_log.ledger import head_key, sequence_index_or_batch_key
+from chalicelib.kernel.audit_log.ledger import head_key, log_size_in_head_item, sequence_index_or_batch_key
 from chalicelib.kernel.core.clock import now, now_ms, sleep_with_jittered_backoff
 from chalicelib.kernel.core.logs import (
     add_fields,
@@ -123,7 +123,7 @@ def fan_out(log_id: str, deadline_ms: int) -> None:
     while now_ms() < deadline_ms:
         items = table.get_all([head_key(log_id), subscriptions_key(log_id), streams_key(log_id)])
         head = items.get(head_key(log_id), {})
-        offset, size = ConsumerOffset.from_head_item(head), int(head.get("size", 0))
+        offset, size = ConsumerOffset.from_head_item(head), log_size_in_head_item(head)
         if offset.sequence == size:
             return
         entries = _load_next_entries_without_gap(log_id, offset, size)

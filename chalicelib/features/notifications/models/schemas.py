@@ -16,6 +16,7 @@ from chalicelib.kernel.core.event_patterns import (
 from chalicelib.kernel.http.fields import EventTypeName, Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, ListQuery, Output, RecordOutput, TimeRange
 
+RecipientStatus = Literal["active", "paused", "disabled"]
 DeliveryStatus = Literal["pending", "succeeded", "failed", "skipped"]
 _EXAMPLE_EVENT_ID: Final = "01a1f84a-95c0-7b8e-81f8-0bd70ae0784c"
 _EXAMPLE_BODY: Final = (

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
 from typing import Any, ClassVar, Final
 
-from chalicelib.features.notifications.entities import AdminNotice, Delivery, Subscriber, former_secrets_end_or_none
+from chalicelib.features.notifications.entities import AdminNotice, Delivery, RecipientWithSecrets, Subscriber
 from chalicelib.features.notifications.models.schemas import DeliveryOut
 from chalicelib.features.notifications.webhooks.models.attempt_counts import build_counts_update
 from chalicelib.features.notifications.webhooks.models.circuit import Circuit
-from chalicelib.features.notifications.webhooks.models.schemas import WebhookOut, WebhookStatus
+from chalicelib.features.notifications.webhooks.models.schemas import WebhookOut
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
@@ -48,7 +48,7 @@ class WebhookDelivery(Delivery):
         return [build_counts_update(self.item_key[0], responses, now).to_write()]
 
 
-class Webhook(Subscriber):
+class Webhook(RecipientWithSecrets, Subscriber):
     """A webhook of an organization, with the state of its circuit breaker.
 
     `secrets` holds `{sealed, until}` items. The current secret comes first, and its `until` is null. `Circuit`
@@ -103,18 +103,6 @@ class Webhook(Subscriber):
     def stored_url(self) -> object:
         """Return the URL that receives the events."""
         return self.url
-
-    @property
-    def status(self) -> WebhookStatus:
-        """`active`, `paused` by a user, or `disabled` by the service."""
-        if self.disabled_reason:
-            return "disabled"
-        return "active" if self.enabled else "paused"
-
-    @property
-    def former_secrets_until(self) -> str | None:
-        """Return when the last of the former secrets stops signing, or stopped; None without any."""
-        return former_secrets_end_or_none(self.secrets)
 
     @property
     def is_active_and_not_being_disabled(self) -> bool:

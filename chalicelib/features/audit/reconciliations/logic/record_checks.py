@@ -146,8 +146,10 @@ class RecordCheck:
 
     @property
     def _has_origin(self) -> bool:
-        entries, seconds_later = self._list_entries_of_origin(seconds_later=self._seconds_later), self._seconds_later
-        return bool(entries) or self._read_entries_at(self.record.created_at, seconds_later).has_erased
+        seconds_later = self._seconds_later
+        if self._list_entries_of_origin(seconds_later=seconds_later):
+            return True
+        return self._read_entries_at(self.record.created_at, seconds_later).has_erased
 
     @property
     def _seconds_later(self) -> float:

@@ -10,6 +10,7 @@ however often it is stored. An item that somebody altered is never appended, and
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from typing import Final, Self
 
@@ -55,9 +56,9 @@ class AnchoredCheckpoint:
             raise AlteredCheckpoint(f"{item['pk']} {item['sk']}")
         return cls(log, size, note, leaf_index)
 
-    @property
+    @cached_property
     def leaf_data(self) -> str:
-        """Return the data of the checkpoint's leaf."""
+        """The data of the checkpoint's leaf."""
         checkpoint = checkpoints.parse(self.note).checkpoint
         log_digest = sha256(checkpoint.origin.encode()).hexdigest()
         return f"{log_digest}\n{checkpoint.size}\n{to_base64(checkpoint.root)}\n"

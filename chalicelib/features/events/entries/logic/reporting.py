@@ -56,9 +56,15 @@ def _iter_named_types(values: KnownValues) -> Iterator[tuple[str, int | None]]:
     body = values.request.unvalidated_json_object_or_empty
     events = body.get("events") if values.operation.body_model is EventBatch else [body]
     for event in events[:MAX_EVENTS_PER_BATCH] if isinstance(events, list) else ():
-        event_type = event.get("type") if isinstance(event, dict) else None
-        if isinstance(event_type, str) and re.fullmatch(EVENT_TYPE_PATTERN, event_type := event_type.strip()):
+        event_type = _named_type_or_empty(event)
+        if re.fullmatch(EVENT_TYPE_PATTERN, event_type):
             yield event_type, _version_or_none(event.get("version"))
+
+
+def _named_type_or_empty(event: Any) -> str:
+    """Return the type that an event names before validation, or an empty text if that is none."""
+    event_type = event.get("type") if isinstance(event, dict) else None
+    return event_type.strip() if isinstance(event_type, str) else ""
 
 
 def _version_or_none(number: Any) -> int | None:
@@ -76,9 +82,8 @@ def reject_types_not_allowed(access: Access, request: Request) -> None:
     events = body.get("events")
     batch = events if isinstance(events, list) else []
     for pointer, event in (("", body), *((f"/events/{number}", event) for number, event in enumerate(batch))):
-        event_type = event.get("type") if isinstance(event, dict) else None
-        if isinstance(event_type, str):
-            _reject_type_not_allowed(access.principal, pointer, event_type.strip())
+        if event_type := _named_type_or_empty(event):
+            _reject_type_not_allowed(access.principal, pointer, event_type)
 
 
 def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: NamedTypes) -> list[ApplicationEvent]:

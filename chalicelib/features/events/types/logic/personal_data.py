@@ -52,8 +52,9 @@ class PersonalDataFinder:
     """Finds the values in data that a schema marks with `x-personal-data: true`. It compiles the schema once."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._schema = _reduce(schema) if _marks_values(schema) else None
-        self._validator = compile_schema(self._schema) if self._schema else None
+        reduced = _reduce(schema) if _marks_values(schema) else None
+        self._validator = compile_schema(reduced) if reduced else None
+        self._evaluated_schema = to_fast_schema(reduced)
 
     def find(self, data: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """Return the pointers and values in valid data that are marked, or all data if evaluating it takes too much.
@@ -78,7 +79,7 @@ class PersonalDataFinder:
     def can_evaluate(self, data: Mapping[str, Any]) -> bool:
         """Return whether the estimated memory to evaluate data is within the limit."""
         try:
-            _MemoryEstimate(to_fast_schema(self._schema)).add_root(data)
+            _MemoryEstimate(self._evaluated_schema).add_root(data)
         except _TooLarge:
             return False
         return True

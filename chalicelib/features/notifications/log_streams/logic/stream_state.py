@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.features.notifications.log_streams.entities import LogStream, StreamProgress
 from chalicelib.features.notifications.log_streams.models.schemas import LogStreamDetailOut
 from chalicelib.features.notifications.logic.stream_wakeups import StreamSet, streams_key
-from chalicelib.kernel.audit_log.ledger import head_key, sequence_index_or_batch_key
+from chalicelib.kernel.audit_log.ledger import head_key, log_size_in_head_item, sequence_index_or_batch_key
 from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.ids import timestamp_ms_of_id
 from chalicelib.kernel.operations.inputs import KnownValues, Measurement
@@ -46,7 +46,7 @@ def load_state_or_none(log_id: str, stream_id: str) -> StreamState | None:
     stream = LogStream.from_item(items[stream_key]) if stream_key in items else None
     listed = StreamSet.from_item(items.get(streams_key(log_id)))
     return StreamState(
-        stream, progress, log_size_in_head(items.get(head_key(log_id))), progress.id in listed.stream_ids
+        stream, progress, log_size_in_head_item(items.get(head_key(log_id))), progress.id in listed.stream_ids
     )
 
 
@@ -97,7 +97,7 @@ class Progress(Measurement):
     @property
     def log_size(self) -> int:
         """Return the number of entries that have a sequence."""
-        return log_size_in_head(self.items.get(self.keys[1]))
+        return log_size_in_head_item(self.items.get(self.keys[1]))
 
     def describe(self, record: LogStream) -> LogStreamDetailOut:
         """Return the stream with its progress. It takes a read if entries wait."""
@@ -110,7 +110,7 @@ def describe_streams(streams: Sequence[LogStream], organization_id: str) -> list
         return []
     head = head_key(organization_id)
     items = table.get_all([head, *(stream.progress_key for stream in streams)])
-    log_size = log_size_in_head(items.get(head))
+    log_size = log_size_in_head_item(items.get(head))
     describe: list[Callable[[], LogStreamDetailOut]] = [
         partial(describe_stream, stream, _progress_or_initial(stream, items.get(stream.progress_key)), log_size)
         for stream in streams
@@ -147,8 +147,3 @@ def _lag_seconds(log_id: str, position: int) -> int:
     pk, sk = sequence_index_or_batch_key(log_id, position + 1)
     items = table.query(Partition(pk, "index1"), since=sk, limit=1).items
     return max(0, now_ms() - timestamp_ms_of_id(items[0]["sk"])) // 1000 if items else 0
-
-
-def log_size_in_head(head: Item | None) -> int:
-    """Return the number of entries of a log that have a sequence."""
-    return int(head.get("size", 0)) if head else 0

@@ -6,11 +6,15 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import Field, PlainValidator
 
 from chalicelib.features.notifications.log_streams.models.destinations import AnyDestination, DestinationOut
-from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns, FormerSecretsUntil
+from chalicelib.features.notifications.models.schemas import (
+    EventAreas,
+    EventPatterns,
+    FormerSecretsUntil,
+    RecipientStatus,
+)
 from chalicelib.kernel.http.fields import DateTime, Text
 from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
 
-LogStreamStatus = Literal["active", "paused", "disabled"]
 MonitoredStatus = Literal["active", "paused", "failing", "disabled"]
 
 _ALL_EVENTS: Final = ["*"]
@@ -96,7 +100,7 @@ class LogStreamOut(RecordOutput):
     areas: EventAreas
     description: str | None = Field(examples=["Feeds the SIEM."])
     enabled: bool
-    status: LogStreamStatus = Field(examples=["active"])
+    status: RecipientStatus = Field(examples=["active"])
     start_sequence: int = Field(
         ge=1,
         description="The sequence of the first entry that it sends, or has sent since it was last restarted.",

@@ -1,17 +1,20 @@
 """Request and response models of webhooks."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import AfterValidator, Field
 
-from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns, FormerSecretsUntil
+from chalicelib.features.notifications.models.schemas import (
+    EventAreas,
+    EventPatterns,
+    FormerSecretsUntil,
+    RecipientStatus,
+)
 from chalicelib.features.notifications.models.standard_webhooks import decode_secret
 from chalicelib.features.notifications.models.webhook_urls import TargetUrl
 from chalicelib.kernel.http.fields import Text, Timestamp
 from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
-
-WebhookStatus = Literal["active", "paused", "disabled"]
 
 _ALL_EVENTS: Final = ["*"]
 _DISABLED_EXAMPLE: Final = {
@@ -76,7 +79,7 @@ class WebhookOut(RecordOutput):
     areas: EventAreas
     description: str | None = Field(examples=["Feeds the data warehouse."])
     enabled: bool
-    status: WebhookStatus = Field(examples=["active"])
+    status: RecipientStatus = Field(examples=["active"])
     secret: str | None = Field(
         None, description="Only in the response that creates or rotates it. Null otherwise.", examples=[None]
     )
