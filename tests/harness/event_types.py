@@ -10,6 +10,8 @@ INVOICE_SCHEMA: Final[dict[str, Any]] = {
     "properties": {"amount": {"type": "integer", "minimum": 1}, "note": {"type": "string"}},
     "required": ["amount"],
 }
+EVENT: Final[dict[str, Any]] = {"type": "invoice.approved", "data": {"amount": 120}}
+"""A valid event of the declared type."""
 
 
 def declare_event_type(

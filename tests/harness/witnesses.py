@@ -13,9 +13,11 @@ from unittest.mock import patch
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from chalicelib.features.audit.witnesses.logic import witness_client
+from chalicelib.features.audit.witnesses.entities import WitnessedLog
+from chalicelib.features.audit.witnesses.logic import publication, witness_client
 from chalicelib.features.audit.witnesses.logic.witness_client import WitnessResponse, WitnessUnreachable
 from chalicelib.kernel.core.clock import now_ms
+from tests.harness import memory_aws
 
 MAX_PROOF_LINES: Final = 63
 ORIGIN: Final = "atrium.example/anchors"
@@ -196,3 +198,23 @@ def _key_id(name: str, typed_key: bytes) -> bytes:
 
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
+
+
+def stored_log() -> WitnessedLog:
+    """Return the stored record of the log of anchors."""
+    log = publication.load_witnessed_log_or_none()
+    assert log is not None
+    return log
+
+
+def best_cosigners() -> list[str]:
+    """Return the names of the witnesses that have cosigned the best checkpoint of the log of anchors."""
+    best = stored_log().find_best_checkpoint_beyond(0)
+    return sorted(key.partition("+")[0] for key in best["cosignatures"]) if best else []
+
+
+def tree_of_anchors() -> list[bytes]:
+    """Return the leaf hashes of the log of anchors, from the checkpoints and their positions."""
+    items = [item for item in memory_aws.all_items() if "leaf_index" in item]
+    by_index = {item["leaf_index"]: anchor_leaf_hash(item["note"]) for item in items}
+    return [by_index[index] for index in range(len(items))]

@@ -1,6 +1,7 @@
 """Fixtures of the tests at the HTTP boundary."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -9,6 +10,7 @@ from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.outbound import webhook_client
 from tests.conftest import SettingsOverride
 from tests.harness.api import ApiClient, ApiResponse, Json
+from tests.harness.application_events import commit_application_event
 from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.callers import Issuer, Person
 from tests.harness.channels import CreatedChannel, create_channel
@@ -24,6 +26,12 @@ from tests.harness.research_sources import FakeSources, ResearchClient, serve_fa
 from tests.harness.sites import CreatedPage, CreatedSite, create_published_page, create_site
 from tests.harness.webhooks import CreatedWebhook, create_webhook
 from tests.harness.workers import AwaitCleanup, Workers
+
+
+@pytest.fixture
+def report(organization: CreatedOrganization) -> Callable[..., str]:
+    """A function that commits an application event to the log of Ada's organization, and returns the entry's id."""
+    return partial(commit_application_event, organization.id)
 
 
 @pytest.fixture

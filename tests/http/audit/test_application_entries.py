@@ -12,23 +12,13 @@ from chalicelib.kernel.audit_log.entries import APPLICATION_ORIGIN, EntryItem
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import id_timestamp_prefix
 from tests.harness import memory_aws, rfc6962
-from tests.harness.application_events import ADA, INVOICE, NIGHTLY_EXPORT, commit_application_event
+from tests.harness.application_events import ADA, INVOICE, NIGHTLY_EXPORT
 from tests.harness.exports import parse_csv, read_ndjson_entries, verify_export_file
 from tests.harness.organizations import set_role
 from tests.harness.reconciliations import find_disagreements
 from tests.harness.stored_records import load_item
 
 APPLICATION_FIELDS: Final = ("version", "receivedAt", "reportedBy", "targets")
-
-
-@pytest.fixture
-def report(organization):
-    """A function that commits an application event to the log of Ada's organization, and returns the entry's id."""
-
-    def report(*args: Any, **fields: Any) -> str:
-        return commit_application_event(organization.id, *args, **fields)
-
-    return report
 
 
 @pytest.fixture

@@ -9,12 +9,11 @@ from chalicelib.kernel.execution import attempts
 from tests.harness.api import ApiClient
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.event_types import declare_event_type
+from tests.harness.event_types import EVENT, declare_event_type
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.service_keys import create_service_key
 
-EVENT: Final[dict[str, Any]] = {"type": "invoice.approved", "data": {"amount": 120}}
 INVALID: Final[dict[str, Any]] = {"type": "invoice.approved", "data": {"amount": 0}}
 COMMIT: Final = "dynamodb:TransactWriteItems"
 LIMIT: Final = 3

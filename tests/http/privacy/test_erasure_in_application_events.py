@@ -12,7 +12,7 @@ from chalicelib.features.privacy.erasures import tasks
 from chalicelib.features.privacy.erasures.logic.named_people import mentions_person
 from chalicelib.kernel.work import jobs
 from tests.harness import memory_aws
-from tests.harness.application_events import ADA, INVOICE, NIGHTLY_EXPORT, commit_application_event
+from tests.harness.application_events import ADA, INVOICE, NIGHTLY_EXPORT
 from tests.harness.audit_logs import entry_item, list_entries, verification_failure
 from tests.harness.declared_types import declare_event_type
 from tests.harness.erasures import keys_of_items_containing, post_erasure
@@ -25,16 +25,6 @@ SEARCHES: Final = 2
 """An erasure searches the log a second time, for entries that were in flight."""
 
 PERSON: Final = {"type": "customer", "id": "C-17"}
-
-
-@pytest.fixture
-def report(organization):
-    """A function that commits an application event to the log of Ada's organization, and returns the entry's id."""
-
-    def report(*args: Any, **fields: Any) -> str:
-        return commit_application_event(organization.id, *args, **fields)
-
-    return report
 
 
 @pytest.fixture
