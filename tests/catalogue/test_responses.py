@@ -149,7 +149,8 @@ def test_an_unknown_version_of_the_interface_is_rejected_without_a_change(operat
         and (is_one_record(o) or o.has_etag or o.response_or_item_model is None)
     )
 )
-def test_a_read_with_the_current_tag_returns_304(operation, tenant):
+def test_a_read_with_the_current_tag_returns_304(operation, tenant, clock):
+    clock.freeze()  # The lag of a log stream grows with time.
     first = call_operation(operation, tenant)
     for tag in (first.etag, f'"other", {first.etag}', f"W/{first.etag}", "*"):
         again = call_operation(operation, tenant, headers={"If-None-Match": tag})
