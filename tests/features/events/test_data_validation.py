@@ -1,7 +1,6 @@
 """The errors, the personal data and the examples of data of application events."""
 
 import json
-import time
 from dataclasses import astuple
 from typing import Any, Final
 
@@ -15,11 +14,15 @@ from chalicelib.features.events.types.logic.personal_data import PersonalDataFin
 from chalicelib.features.events.types.logic.schema_bounds import find_schema_errors
 from chalicelib.features.events.types.logic.schema_parts import SchemaParts
 from tests.features.events.test_schema_bounds import ACCEPTED, INVOICE, a_reference, an_object, with_definitions
+from tests.harness.cpu_time import shortest_cpu_seconds
 
 LINE: Final = {"sku": "AB-1", "quantity": 1}
 DATA: Final = {"number": "INV-1234", "lines": [LINE]}
-MAX_SECONDS: Final = 0.2
-"""Processor time to validate 64 KiB of data and to locate its errors, with room for slow machines."""
+MAX_SECONDS: Final = 1.0
+"""Processor time to validate 64 KiB of data and to locate its errors or its personal data.
+
+It takes at most 25 ms on an idle machine. Measuring the coverage multiplies this time by up to 7.
+"""
 
 
 def list_errors(schema: dict[str, Any], data: Any) -> list[tuple[Any, ...]]:
@@ -181,9 +184,8 @@ EXPENSIVE: Final[dict[str, tuple[dict[str, Any], Any]]] = {
 def test_all_data_is_personal_if_evaluating_it_takes_too_much(name):
     schema, data = EXPENSIVE[name]
     finder = PersonalDataFinder(schema)
-    started_at = time.process_time()
     assert finder.find(data) == [("", data)]
-    assert time.process_time() - started_at < MAX_SECONDS
+    assert shortest_cpu_seconds(lambda: finder.find(data)) < MAX_SECONDS
     assert all(pointer for pointer, _ in finder.find({name: value[:20] for name, value in data.items()}))
 
 
@@ -294,7 +296,5 @@ HOSTILE: Final[dict[str, tuple[dict[str, Any], Any]]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_errors_in_hostile_data_are_found_soon(name):
     schema, data = HOSTILE[name]
-    started_at = time.process_time()
-    errors = list_errors(schema, data)
-    assert time.process_time() - started_at < MAX_SECONDS
-    assert 1 <= len(errors) <= MAX_DATA_ERRORS
+    assert 1 <= len(list_errors(schema, data)) <= MAX_DATA_ERRORS
+    assert shortest_cpu_seconds(lambda: list_errors(schema, data)) < MAX_SECONDS
