@@ -72,7 +72,8 @@ pytest: $(TESTED)
 
 MINUTES ?= 10
 .PHONY: explore
-explore: .venv-dev/installed ## run random model-based tests until one fails (MINUTES=10)
+explore: .venv-dev/installed ## try random examples of properties once, then random stories until one fails (MINUTES=10)
+	EXPLORE_MINUTES=0 $(PYTEST) --no-cov -q --show-capture=no tests -m 'hypothesis and not exhaustive'
 	EXPLORE_MINUTES=$(MINUTES) $(DEV)/python -m pytest --no-cov -q --show-capture=no tests/model/test_model.py -m 'not exhaustive' -k matches_the_model
 
 .PHONY: measure
