@@ -63,6 +63,7 @@ def test_every_operation_has_a_class_and_a_row():
 
 
 @pytest.mark.no_cover
+@pytest.mark.usefixtures("_aws_in_memory")
 def test_the_typical_operation_of_each_class_makes_the_calls_that_were_priced():
     priced = cost_results.load_results()
     names = {cost_results.typical_operation(priced, name)[0] for name in CLASSES}
