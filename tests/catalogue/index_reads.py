@@ -57,10 +57,11 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.taxonomy.attachments.logic.attachment_queries.count_visible_attachments_up_to_limit of_node": DisplayRead(
         "the number of attachments of a node"
     ),
-    "features.audit.log.logic.entry_queries._narrowest_index by_actor by_origin by_target by_type": DecisionRead(
-        f"{_LOGS}::TestFilteredExports::test_contain_and_prove_all_matching_entries"
-    ),
-    "features.audit.log.logic.entry_queries._index_partitions by_origin_and_target by_target": DecisionRead(
+    (
+        "features.audit.log.logic.entry_queries._narrowest_index "
+        "by_actor by_origin by_origin_and_target by_target by_type"
+    ): DecisionRead(f"{_LOGS}::TestFilteredExports::test_contain_and_prove_all_matching_entries"),
+    "features.audit.log.logic.entry_queries._partitions by_origin_and_target by_target": DecisionRead(
         f"{_LOGS}::test_an_export_by_target_contains_recent_entries_of_both_kinds_of_events"
     ),
     "features.audit.log.logic.entry_queries._query_sequence_index 'index1'": DecisionRead(

@@ -37,16 +37,27 @@ class TileStorage:
 
         The level of each node is a multiple of TILE_HEIGHT. Nodes that are stored already may be added again.
         """
-        hashes_by_tile: dict[TileId, dict[str, bytes]] = {}
-        for node, hash_ in nodes:
-            added = hashes_by_tile.setdefault(TileId.containing(node), {})
-            added[_attribute_name(node.index % TILE_WIDTH)] = hash_
-        return [ItemUpdate(self.item_key(tile), set=added).to_write() for tile, added in hashes_by_tile.items()]
+        return indexed_value_writes(
+            (self.item_key(TileId.containing(node)), node.index, hash_) for node, hash_ in nodes
+        )
 
     def read(self, tiles: Iterable[TileId]) -> dict[TileId, TileHashes]:
         """Return the stored hashes of some tiles, in one round trip for each 100. Raises Problem `unavailable`."""
         keys = {self.item_key(tile): tile for tile in tiles}
         return {keys[key]: _hashes_in_item(item) for key, item in table.get_all(keys).items()} if keys else {}
+
+
+def indexed_value_writes(values: Iterable[tuple[ItemKey, int, object]]) -> list[Write]:
+    """Return the writes that add values to items, one for each item. Each value is in the attribute of its index."""
+    added_by_key: dict[ItemKey, dict[str, object]] = {}
+    for key, index, value in values:
+        added_by_key.setdefault(key, {})[attribute_of_index(index)] = value
+    return [ItemUpdate(key, set=added).to_write() for key, added in added_by_key.items()]
+
+
+def attribute_of_index(index: int) -> str:
+    """Return the name of the attribute with the value of an index, in an item of `TILE_WIDTH` consecutive ones."""
+    return f"n{index % TILE_WIDTH:03d}"
 
 
 def log_tile_storage(log: str) -> TileStorage:
@@ -88,11 +99,7 @@ def _hashes_in_item(item: Mapping[str, object]) -> TileHashes:
     joined = item.get("hashes")
     if isinstance(joined, bytes):
         return dict(enumerate(split_hashes(joined)[:TILE_WIDTH]))
-    stored = {position: item.get(_attribute_name(position)) for position in range(TILE_WIDTH)}
+    stored = {position: item.get(attribute_of_index(position)) for position in range(TILE_WIDTH)}
     return {
         position: hash_ for position, hash_ in stored.items() if isinstance(hash_, bytes) and len(hash_) == HASH_BYTES
     }
-
-
-def _attribute_name(position: int) -> str:
-    return f"n{position:03d}"

@@ -3,7 +3,6 @@
 It is a part of the program `verify.py`.
 """
 
-import base64
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import pairwise
@@ -17,11 +16,20 @@ from chalicelib.features.audit.exports.logic.verify import (
     parse_json,
     verify_checkpoint_note,
 )
-from chalicelib.features.audit.exports.logic.verify_receipts import Tree, parse_hashes, verify_growth
-from chalicelib.features.audit.exports.logic.verify_witnesses import WitnessPolicy, verify_cosigned_checkpoint
+from chalicelib.features.audit.exports.logic.verify_receipts import (
+    NO_PROOF,
+    Tree,
+    encode_note,
+    parse_hashes,
+    verify_growth,
+)
+from chalicelib.features.audit.exports.logic.verify_witnesses import (
+    WitnessPolicy,
+    anchor_leaf,
+    verify_cosigned_checkpoint,
+)
 
 _NO_PAGE: Final = "This is no page of the list of anchors: save the responses of GET /anchors as they are."
-_NO_GROWTH_PROOF: Final = "This is no proof of consistency: save the response of the service as it is."
 
 
 class Anchor(NamedTuple):
@@ -81,8 +89,7 @@ def _anchors_of_checkpoint(anchors: Iterable[tuple[int, Anchor]], checkpoint: Ch
         if index not in by_index:
             raise InvalidInput(f"The anchor with index {index} is missing: pass all pages of the list.")
         log, size, root = by_index[index]
-        data = f"{log}\n{size}\n{base64.b64encode(bytes.fromhex(root)).decode()}\n"
-        tree.append(sha256(b"\0" + data.encode()).digest())
+        tree.append(anchor_leaf(log, size, bytes.fromhex(root)))
     if tree.root() != checkpoint.root:
         raise InvalidInput("These are not the anchors that the witnesses cosigned: their tree has another root.")
     return [by_index[index] for index in range(checkpoint.size)]
@@ -105,9 +112,9 @@ def _parse_growth_proof(text: bytes, keys: Sequence[bytes]) -> tuple[str, int, i
     proof = parse_json(text, "proof")
     match proof:
         case {"from": int(first), "to": int(second), "path": list(), "checkpoint": str(note)}:
-            origin = verify_checkpoint_note(note.encode(errors="surrogatepass"), *keys).origin
+            origin = verify_checkpoint_note(encode_note(note), *keys).origin
             return origin, first, second, parse_hashes(proof, "path")
-    raise InvalidInput(_NO_GROWTH_PROOF)
+    raise InvalidInput(NO_PROOF.format("proof of consistency"))
 
 
 def _verify_growth_of_logs(
@@ -116,14 +123,18 @@ def _verify_growth_of_logs(
     """Return the logs whose anchors are proven to extend each other, and the number of these. Raises InvalidInput."""
     covered: dict[str, set[tuple[int, int]]] = {}
     for origin, first, second, path in proofs:
-        roots = roots_by_log.get(sha256(origin.encode()).hexdigest(), {})
+        roots = roots_by_log.get(_digest(origin), {})
         if not {first, second} <= roots.keys():
             raise InvalidInput(f"{origin}: the list has no anchors with {first} and {second} entries.")
         earlier, later = (Tree(size, bytes.fromhex(roots[size])) for size in (first, second))
         verify_growth(earlier, later, path)
         covered.setdefault(origin, set()).add((first, second))
     for origin, pairs in covered.items():
-        for first, second in pairwise(sorted(roots_by_log[sha256(origin.encode()).hexdigest()])):
+        for first, second in pairwise(sorted(roots_by_log[_digest(origin)])):
             if (first, second) not in pairs:
                 raise InvalidInput(f"{origin}: pass the proof with from={first} and to={second}, too.")
-    return [(origin, len(roots_by_log[sha256(origin.encode()).hexdigest()])) for origin in covered]
+    return [(origin, len(roots_by_log[_digest(origin)])) for origin in covered]
+
+
+def _digest(origin: str) -> str:
+    return sha256(origin.encode()).hexdigest()

@@ -96,7 +96,9 @@ def _verify_receipt(arguments: Sequence[str]) -> int:
     keys = _parse_public_keys(parser, options.public_key)
 
     def describe() -> str:
-        policy, text = _parse_witness_policy_or_none(parser, options), options.proof.read_bytes()
+        is_policy = options.witness_key or options.require_witnesses or options.witnessed_log or options.earlier
+        policy = _parse_witness_policy(parser, options) if is_policy else None
+        text = options.proof.read_bytes()
         proven = describe_receipt(text, keys)
         if policy is None:
             return proven
@@ -106,12 +108,10 @@ def _verify_receipt(arguments: Sequence[str]) -> int:
     return _print_result(parser, describe)
 
 
-def _parse_witness_policy_or_none(parser: argparse.ArgumentParser, options: argparse.Namespace) -> WitnessPolicy | None:
-    """Return the demanded cosignatures in the arguments, or None. Raises UsageError, or ends the program."""
+def _parse_witness_policy(parser: argparse.ArgumentParser, options: argparse.Namespace) -> WitnessPolicy:
+    """Return the demanded cosignatures in the arguments. Raises UsageError, or ends the program if there are none."""
     if not options.witness_key:
-        if options.require_witnesses or options.witnessed_log or options.earlier:
-            parser.error("argument --witness-key: pass the verifier key of each witness that you trust")
-        return None
+        parser.error("argument --witness-key: pass the verifier key of each witness that you trust")
     if not options.witnessed_log:
         parser.error("argument --witnessed-log: pass the origin of the log of anchors, which the service announces")
     keys = {key.public_key: key for key in map(parse_witness_key, options.witness_key)}
@@ -133,13 +133,11 @@ def _verify_anchors(arguments: Sequence[str]) -> int:
     parser.add_argument("--proof", type=Path, action="append", default=[], help="a proof of consistency (repeat)")
     parser.add_argument("--public-key", action="append", default=[], help="auditPublicKey of GET /status (repeat)")
     _add_witness_arguments(parser)
-    options = parser.parse_args(arguments, argparse.Namespace(earlier=None))
+    options = parser.parse_args(arguments)
     keys = _parse_public_keys(parser, options.public_key)
 
     def describe() -> str:
-        policy = _parse_witness_policy_or_none(parser, options)
-        if policy is None:
-            parser.error("argument --witness-key: pass the verifier key of each witness that you trust")
+        policy = _parse_witness_policy(parser, options)
         pages, proofs = ([file.read_bytes() for file in files] for files in (options.pages, options.proof))
         return describe_anchors(pages, proofs, keys, policy)
 

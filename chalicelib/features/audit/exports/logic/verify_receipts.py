@@ -19,11 +19,12 @@ from chalicelib.features.audit.exports.logic.verify import (
     verify_checkpoint_note,
 )
 
+NO_PROOF: Final = "This is no {}: save the response of the service as it is."
+
 _MAX_INTEGER: Final = 2**53
 _MAX_DIGITS: Final = 21
 """Digits before the point of a number that is written without an exponent (ECMAScript)."""
 _MAX_LEADING_ZEROS: Final = 6
-_NO_RECEIPT: Final = "This is no {}: save the response of the service as it is."
 _CUT_PATH: Final = "The path does not lead from the entry to `rootHash`. Save the response of the service again."
 _FORK: Final = "The log was not only extended: its tree of {} entries does not begin with the tree of {} entries."
 
@@ -33,6 +34,11 @@ class Tree(NamedTuple):
 
     size: int
     root: bytes
+
+
+def encode_note(note: str) -> bytes:
+    """Return the bytes of a checkpoint. Text that is no Unicode has bytes too, which no signature fits."""
+    return note.encode(errors="surrogatepass")
 
 
 def describe_receipt(text: bytes, keys: Sequence[bytes]) -> str:
@@ -48,9 +54,9 @@ def describe_receipt(text: bytes, keys: Sequence[bytes]) -> str:
             "path": list(),
             "checkpoint": str(note),
         }:
-            checkpoint = verify_checkpoint_note(note.encode(errors="surrogatepass"), *keys)
+            checkpoint = verify_checkpoint_note(encode_note(note), *keys)
         case _:
-            raise InvalidInput(_NO_RECEIPT.format("receipt"))
+            raise InvalidInput(NO_PROOF.format("receipt"))
     entry = _verified_entry(content, checkpoint)
     if (entry.sequence, entry.leaf.hex()) != (sequence, leaf) or not sequence <= entry.tree_size <= checkpoint.size:
         raise InvalidInput("The receipt was altered: its sequence, hash and tree size are not those of the entry.")
@@ -80,9 +86,9 @@ def describe_consistency(text: bytes, saved: Sequence[Checkpoint], keys: Sequenc
             "path": list(),
             "checkpoint": str(note),
         } if HEX_HASH.fullmatch(root):
-            newest = verify_checkpoint_note(note.encode(errors="surrogatepass"), *keys)
+            newest = verify_checkpoint_note(encode_note(note), *keys)
         case _:
-            raise InvalidInput(_NO_RECEIPT.format("proof of consistency"))
+            raise InvalidInput(NO_PROOF.format("proof of consistency"))
     for checkpoint, size in zip(saved, (first_size, second_size), strict=False):
         if (checkpoint.origin, checkpoint.size) != (newest.origin, size):
             raise InvalidInput(
@@ -171,7 +177,7 @@ def _verified_entry(content: Mapping[str, Any], checkpoint: Checkpoint) -> Entry
             [(line + json.dumps(integrity, separators=(",", ":")) + "}").encode()], checkpoint
         )
     except (ValueError, OverflowError, RecursionError):
-        raise InvalidInput(_NO_RECEIPT.format("receipt")) from None
+        raise InvalidInput(NO_PROOF.format("receipt")) from None
     return entry
 
 

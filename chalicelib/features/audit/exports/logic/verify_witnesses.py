@@ -22,6 +22,7 @@ from chalicelib.features.audit.exports.logic.verify import (
 )
 from chalicelib.features.audit.exports.logic.verify_receipts import (
     Tree,
+    encode_note,
     parse_hashes,
     root_of_inclusion_path_or_none,
     verify_growth,
@@ -110,20 +111,24 @@ def _parse_receipt(text: bytes) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 def _verify_anchor(receipt: Mapping[str, Any], anchor: Mapping[str, Any], keys: Sequence[bytes]) -> bytes:
     """Return the leaf of the anchor in the log of anchors, after verifying that it contains the entry."""
     note = anchor["checkpoint"]
-    checkpoint = verify_checkpoint_note(_encode(note), *keys)
-    if checkpoint.origin != verify_checkpoint_note(_encode(receipt["checkpoint"]), *keys).origin:
+    checkpoint = verify_checkpoint_note(encode_note(note), *keys)
+    if checkpoint.origin != verify_checkpoint_note(encode_note(receipt["checkpoint"]), *keys).origin:
         raise InvalidInput("The anchor belongs to another log than the entry.")
     leaf, path = bytes.fromhex(receipt["leafHash"]), parse_hashes(anchor, "path")
     if root_of_inclusion_path_or_none(receipt["sequence"] - 1, checkpoint.size, leaf, path) != checkpoint.root:
         raise InvalidInput("The entry is not in the tree that was anchored and cosigned.")
-    root = base64.b64encode(checkpoint.root).decode()
-    data = f"{sha256(_encode(checkpoint.origin)).hexdigest()}\n{checkpoint.size}\n{root}\n"
+    return anchor_leaf(sha256(encode_note(checkpoint.origin)).hexdigest(), checkpoint.size, checkpoint.root)
+
+
+def anchor_leaf(log_digest: str, size: int, root: bytes) -> bytes:
+    """Return the leaf of an anchor in the log of anchors, given the digest of its log's origin."""
+    data = f"{log_digest}\n{size}\n{base64.b64encode(root).decode()}\n"
     return sha256(b"\0" + data.encode()).digest()
 
 
 def verify_cosigned_checkpoint(note: str, keys: Sequence[bytes], policy: WitnessPolicy) -> tuple[Checkpoint, list[int]]:
     """Return the checkpoint of the log of anchors and the times of its cosignatures, in seconds since 1970."""
-    checkpoint = verify_checkpoint_note(_encode(note), *keys)
+    checkpoint = verify_checkpoint_note(encode_note(note), *keys)
     if checkpoint.origin != policy.origin:
         raise InvalidInput(f"The witnesses cosigned the log {checkpoint.origin}, and you expect {policy.origin}.")
     lines = note.rstrip("\n").rpartition("\n\n")[2].split("\n")
@@ -160,8 +165,4 @@ def _verify_extension(earlier: Checkpoint, later: Checkpoint, witness: Mapping[s
 
 
 def _signed_text(note: str) -> bytes:
-    return _encode(note.rstrip("\n").rpartition("\n\n")[0] + "\n")
-
-
-def _encode(note: str) -> bytes:
-    return note.encode(errors="surrogatepass")
+    return encode_note(note.rstrip("\n").rpartition("\n\n")[0] + "\n")

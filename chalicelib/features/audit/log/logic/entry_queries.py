@@ -57,17 +57,11 @@ def list_entries_newest_first(
     page that needs further filtering reads at least 100 items. Entries that were altered so much that they can't be
     shown are omitted. Verification reports them.
     """
-    uses_index = has_index_for(filters) and not bypass_index
+    index = None if bypass_index else _narrowest_index(filters)
     filter_count = _non_time_filter_count(filters)
-    is_fully_indexed = filter_count == 0 or (uses_index and filter_count == 1)
+    is_fully_indexed = filter_count == 0 or (index is not None and filter_count == 1)
     result = table.query_matching(
-        [
-            partition
-            for log_id in log_ids
-            for partition in (
-                _index_partitions(log_id, filters) if uses_index else [EntryItem.pk.format(log_id=log_id)]
-            )
-        ],
+        [partition for log_id in log_ids for partition in _partitions(log_id, filters, index)],
         lambda item: _is_visible_match(log_ids, filters, item),
         limit=limit,
         max_scanned=limit if is_fully_indexed else max(limit, _FILTERED_PAGE_SIZE),
@@ -106,14 +100,13 @@ def _is_in_tree_or_pending(log_id: str, item: Item) -> bool:
     return "sequence" in item or is_authentic_pending_entry(log_id, item)
 
 
-def _index_partitions(log_id: str, filters: EntryFilters) -> list[Partition]:
-    """Return the partitions of the narrowest index that together contain each matching entry of a log once."""
-    index = _narrowest_index(filters)
-    indexes = [index] if index else []
-    if index is EntryItem.by_target and filters.origin:
-        indexes = [EntryItem.by_origin_and_target]
-    elif index is EntryItem.by_target and organization_id_from_log(log_id):  # System logs have no application events.
-        indexes += [EntryItem.by_origin_and_target]
+def _partitions(log_id: str, filters: EntryFilters, index: Facet | Collection | None) -> list[str | Partition]:
+    """Return the partitions of an index, or of the table, that together contain each matching entry of a log once."""
+    if index is None:
+        return [EntryItem.pk.format(log_id=log_id)]
+    indexes = [index]
+    if index is EntryItem.by_target and organization_id_from_log(log_id):  # System logs have no application events.
+        indexes.append(EntryItem.by_origin_and_target)
     key_values = {
         "type": filters.type,
         "actor": filters.actor_id,
@@ -125,7 +118,7 @@ def _index_partitions(log_id: str, filters: EntryFilters) -> list[Partition]:
 
 def _narrowest_index(filters: EntryFilters) -> Facet | Collection | None:
     if filters.target_id is not None:
-        return EntryItem.by_target
+        return EntryItem.by_origin_and_target if filters.origin else EntryItem.by_target
     if filters.actor_id is not None:
         return EntryItem.by_actor
     if filters.type and not filters.type.endswith("*"):

@@ -86,19 +86,20 @@ class LogReader:
         """
         bounds = id_range_query_arguments(since, until)
         partition = EntryItem.pk.format(log_id=self.log_id)
-        entries, has_erased, position = list[EntryContent](), False, None
-        while True:
-            page = table.query(partition, after=position, limit=None if is_exhaustive else _PAGE_SIZE, **bounds)
-            entries += self._authentic_contents(page.items)
-            has_erased = has_erased or any(map(self._is_erased, page.items))
-            position = page.last_evaluated_key
-            if position is None or not is_exhaustive:
-                break
-        if position:
+        if is_exhaustive:
+            pages, is_complete = table.iter_item_pages(partition, **bounds), True
+        else:
+            page = table.query(partition, limit=_PAGE_SIZE, **bounds)
+            pages, is_complete = iter([page.items]), page.last_evaluated_key is None
+        entries, has_erased = list[EntryContent](), False
+        for items in pages:
+            entries += self._authentic_contents(items)
+            has_erased = has_erased or any(map(self._is_erased, items))
+        if not is_complete:
             entries += self._query_index(EntryItem.by_target, target=about, limit=_PAGE_SIZE, **bounds)
             for event_type in event_types:
                 entries += self._query_index(EntryItem.by_type, type=event_type, limit=_PAGE_SIZE, **bounds)
-        return EntryRange(entries, has_erased, position is None)
+        return EntryRange(entries, has_erased, is_complete)
 
     def list_newest_about(self, record_id: str) -> list[EntryContent]:
         """Return the newest entries about an id, newest first, as the index shows them."""

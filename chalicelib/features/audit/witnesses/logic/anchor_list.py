@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from chalicelib.features.audit.witnesses.entities import WitnessedLog
+from chalicelib.kernel.audit_log.tile_storage import attribute_of_index, indexed_value_writes
 from chalicelib.kernel.crypto.tree_tiles import TILE_WIDTH
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.storage.log_ids import ANCHOR_LOG
-from chalicelib.kernel.storage.writes import ItemUpdate, Write
+from chalicelib.kernel.storage.writes import Write
 
 _LEAF_DATA: Final = re.compile(r"(?P<log>[0-9a-f]{64})\n(?P<size>[1-9][0-9]{0,11})\n(?P<root>[A-Za-z0-9+/]{43}=)\n")
 
@@ -42,10 +43,7 @@ def leaves_key(index: int) -> ItemKey:
 
 def append_writes(first_index: int, leaves: Sequence[str]) -> list[Write]:
     """Return the writes that add the data of leaves from an index on, one for each item."""
-    added_by_key: dict[ItemKey, dict[str, str]] = {}
-    for index, data in enumerate(leaves, first_index):
-        added_by_key.setdefault(leaves_key(index), {})[_attribute_name(index)] = data
-    return [ItemUpdate(key, set=added).to_write() for key, added in added_by_key.items()]
+    return indexed_value_writes((leaves_key(index), index, data) for index, data in enumerate(leaves, first_index))
 
 
 def load_leaves_and_witnessed_log(first: int, count: int) -> tuple[list[ListedAnchor], WitnessedLog | None]:
@@ -55,11 +53,7 @@ def load_leaves_and_witnessed_log(first: int, count: int) -> tuple[list[ListedAn
     """
     indexes, log_key = range(first, first + count), WitnessedLog.make_item_key()
     items = table.get_all([log_key, *map(leaves_key, indexes)])
-    data = ((index, items.get(leaves_key(index), {}).get(_attribute_name(index))) for index in indexes)
+    data = ((index, items.get(leaves_key(index), {}).get(attribute_of_index(index))) for index in indexes)
     leaves = [leaf for index, text in data if (leaf := ListedAnchor.from_data_or_none(index, text))]
     log_item = items.get(log_key)
     return leaves, WitnessedLog.from_item(log_item) if log_item else None
-
-
-def _attribute_name(index: int) -> str:
-    return f"n{index % TILE_WIDTH:03d}"
