@@ -73,15 +73,26 @@ class Subscriber(EventRecipient):
         raise NotImplementedError
 
 
-class RecipientWithSecrets:
-    """What webhooks and log streams have in common: secrets, and a status that the service can set to `disabled`.
+class RecipientWithSecrets(EventRecipient):
+    """A recipient with secrets, and with a status that the service can set to `disabled`.
 
     `secrets`: `{sealed, until}` items. The current secret comes first, and its `until` is null.
     """
 
-    enabled: bool
-    disabled_reason: str | None
-    secrets: list[dict[str, Any]]
+    encryption_context_prefix: ClassVar[str]
+
+    disabled_reason: str | None = None
+    secrets: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def secret_context_of(cls, record_id: str) -> str:
+        """Return the context in which the secrets of the record with this id are encrypted."""
+        return f"{cls.encryption_context_prefix}:{record_id}"
+
+    @property
+    def secret_context(self) -> str:
+        """Return the context in which the secrets are encrypted."""
+        return self.secret_context_of(self.id)
 
     @property
     def status(self) -> RecipientStatus:

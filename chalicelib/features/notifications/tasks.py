@@ -53,5 +53,5 @@ def delete_subscriber_deliveries(message: dict[str, Any]) -> None:
 def _append_pending_entries_and_store_log_size(job: SubscriberCleanup) -> SubscriberCleanup:
     """Return the job with the size of the log, once the log contains the entry of the deletion."""
     ledger.append_pending_and_return_longest_wait_ms(job.organization_id)
-    head = table.get(head_key(job.organization_id)) or {}
+    head = table.get(head_key(job.organization_id))
     return jobs.save_progress_and_extend_lease(job, last_sequence=log_size_in_head_item(head))

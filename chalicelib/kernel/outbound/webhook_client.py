@@ -40,6 +40,11 @@ class WebhookResponse:
     earlier_attempts: tuple["WebhookResponse", ...] = ()
     signed_at: str | None = None
 
+    @classmethod
+    def of_unsent_request(cls, error: str) -> "WebhookResponse":
+        """Return the result of a request that was not sent, for a reason."""
+        return cls(None, error, "", 0)
+
     @property
     def succeeded(self) -> bool:
         """Return whether the status is 2xx."""

@@ -7,7 +7,7 @@ from chalicelib.features.notifications.log_streams.entities import LogStream, St
 from chalicelib.features.notifications.logic.signing_secrets import encrypted_secret_without_expiry
 from chalicelib.features.notifications.models.standard_webhooks import generate_secret
 from chalicelib.features.notifications.replays.entities import Replay
-from chalicelib.features.notifications.webhooks.entities import Webhook, WebhookDelivery, secret_context
+from chalicelib.features.notifications.webhooks.entities import Webhook, WebhookDelivery
 from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
 from tests.catalogue.tenant_fixture import TenantFixture
 
@@ -72,5 +72,5 @@ def build_replays(tenant: TenantFixture, _n: int) -> Neighbours:
 def build_webhooks(tenant: TenantFixture, _n: int) -> Neighbours:
     fields = new_fields()
     options: Any = {"url": _WEBHOOK_URL, "events": ["*"], "enabled": False}
-    secret = encrypted_secret_without_expiry(secret_context(fields["id"]), generate_secret())
+    secret = encrypted_secret_without_expiry(Webhook.secret_context_of(fields["id"]), generate_secret())
     yield Webhook(**fields, organization_id=tenant.id, **options, secrets=[secret])

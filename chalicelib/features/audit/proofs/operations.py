@@ -118,7 +118,6 @@ def prove_audit_log_consistency(
 
 def _entry_json(stored: StoredEntry) -> bytes:
     """Return an entry as JSON. Raises Problem `not_found` if its bytes are missing, as the list omits it then."""
-    if not isinstance(stored.body, bytes) and "erased" not in stored.item:
+    if not stored.has_body_or_is_erased:
         raise not_found()
-    body = stored.body if isinstance(stored.body, bytes) else None
-    return logs.entry_to_json_bytes(EntryItem.from_item(stored.item), body)
+    return logs.entry_to_json_bytes(EntryItem.from_item(stored.item), stored.body_bytes_or_none)

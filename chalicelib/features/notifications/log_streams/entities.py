@@ -2,13 +2,11 @@
 
 import secrets as randomness
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, ClassVar, Final
 
 from chalicelib.features.notifications.entities import (
     START_STREAM_TASK,
     AdminNotice,
-    EventRecipient,
     RecipientWithSecrets,
 )
 from chalicelib.features.notifications.log_streams.models.schemas import LogStreamOut
@@ -29,11 +27,11 @@ _ERASED_DESTINATION_FIELDS: Final = {
 }
 
 
-class LogStream(RecipientWithSecrets, EventRecipient):
+class LogStream(RecipientWithSecrets):
     """The settings of a log stream.
 
-    `destination` is stored as it is shown, without credentials. `secrets` holds `{sealed, until}` items: the secrets
-    that sign the batches of an HTTPS destination, or the credential of another one.
+    `destination` is stored as it is shown, without credentials. `secrets` holds the secrets that sign the batches of an
+    HTTPS destination, or the credential of another one.
     """
 
     kind, parameter = "organization.log_stream", "log_stream_id"
@@ -41,19 +39,13 @@ class LogStream(RecipientWithSecrets, EventRecipient):
     in_organization = Collection("O#{organization_id}", "LOG-STREAM#{id}")
     quota = Quota("log streams", "O#{organization_id}", MAX_LOG_STREAMS, lambda _stream: True)
     output_model = LogStreamOut
+    encryption_context_prefix = "log-stream"
     log_rules = LogRules(ended_by=("organization.log_stream.deleted",))
 
     destination: dict[str, Any]
     description: str | None = None
-    secrets: list[dict[str, Any]] = field(default_factory=list)
     external_id: str | None = None
     start_sequence: int = 1
-    disabled_reason: str | None = None
-
-    @property
-    def secret_context(self) -> str:
-        """Return the context in which the secrets are encrypted."""
-        return secret_context(self.id)
 
     @property
     def audit_log_label(self) -> str:
@@ -170,10 +162,8 @@ HEALTHY_FIELDS: Final[Mapping[str, Any]] = {
 }
 """The fields of the progress of a stream whose last attempt succeeded, or that starts anew."""
 
-
-def secret_context(stream_id: str) -> str:
-    """Return the context in which the secrets of a log stream are encrypted."""
-    return f"log-stream:{stream_id}"
+NO_PLAN_FIELDS: Final[Mapping[str, Any]] = {"planned_until": None, "planned_version": None}
+"""The fields of the progress of a stream whose next batch is not planned yet."""
 
 
 def generate_external_id() -> str:

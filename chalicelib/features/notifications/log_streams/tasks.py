@@ -15,7 +15,6 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import now, now_ms
 from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox, queues, tasks
 from chalicelib.kernel.work.outbox import Origin
@@ -49,14 +48,10 @@ def send_batches(message: dict[str, Any]) -> None:
 @task(StreamNotice.task)
 def notify_stream_disabled(message: dict[str, Any]) -> None:
     """Notify the admins of an organization by email that the service disabled a log stream."""
-    admin_notices.send_to_admins(StreamNotice, message, _render_email_if_still_disabled)
+    admin_notices.send_to_admins(message, StreamNotice, LogStream, _render_email)
 
 
-def _render_email_if_still_disabled(notice: StreamNotice, item: Item, organization: Organization) -> mail.Email | None:
-    """Return the email of a notice, or None if the stream is enabled again."""
-    stream = LogStream.from_item(item)
-    if stream.disabled_reason is None:
-        return None
+def _render_email(notice: StreamNotice, stream: LogStream, organization: Organization) -> mail.Email:
     return mail.render_email(
         "features/notifications/log_streams/mail.jinja",
         organization=organization.name,

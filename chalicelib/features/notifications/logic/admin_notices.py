@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from chalicelib.features.notifications.entities import AdminNotice
+from chalicelib.features.notifications.entities import AdminNotice, RecipientWithSecrets
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.logs import add_fields
@@ -12,11 +12,11 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 
 N = TypeVar("N", bound=AdminNotice)
+R = TypeVar("R", bound=RecipientWithSecrets)
 
 
 def create_if_mail_is_sent(changes: UnitOfWork, notice: AdminNotice) -> None:
@@ -26,17 +26,21 @@ def create_if_mail_is_sent(changes: UnitOfWork, notice: AdminNotice) -> None:
 
 
 def send_to_admins(
-    kind: type[N], message: dict[str, Any], render_or_none: Callable[[N, Item, Organization], mail.Email | None]
+    message: dict[str, Any],
+    notice_type: type[N],
+    recipient_type: type[R],
+    render: Callable[[N, R, Organization], mail.Email],
 ) -> None:
     """Send the notice in a message to the admins of its organization who have a verified address.
 
-    `render_or_none` returns the email for the notice and the item of its recipient, or None if the recipient is enabled
-    again. If the worker dies between sending an email and storing that, the email is sent twice.
+    Nothing is sent if the recipient or the organization is deleted, or if the recipient is enabled again. If the worker
+    dies between sending an email and storing that, the email is sent twice.
     """
-    notice = jobs.claim(kind, message)
+    notice = jobs.claim(notice_type, message)
     if notice is None:
         return
-    if email := _render_unless_deleted(notice, render_or_none):
+    if loaded := _load_disabled_recipient_or_none(notice, recipient_type):
+        email = render(notice, *loaded)
         for admin in _iter_admins_to_notify(notice):
             try:
                 _send_notice_email(admin, email, notice.attempts)
@@ -47,14 +51,13 @@ def send_to_admins(
     jobs.remove(notice)
 
 
-def _render_unless_deleted(
-    notice: N, render_or_none: Callable[[N, Item, Organization], mail.Email | None]
-) -> mail.Email | None:
+def _load_disabled_recipient_or_none(notice: AdminNotice, recipient_type: type[R]) -> tuple[R, Organization] | None:
     recipient_key, organization_key = notice.recipient_key, Organization.make_item_key(id=notice.organization_id)
     items = table.get_all([recipient_key, organization_key])
     if recipient_key not in items or organization_key not in items:
         return None
-    return render_or_none(notice, items[recipient_key], Organization.from_item(items[organization_key]))
+    recipient = recipient_type.from_item(items[recipient_key])
+    return None if recipient.disabled_reason is None else (recipient, Organization.from_item(items[organization_key]))
 
 
 def _iter_admins_to_notify(notice: AdminNotice) -> Iterator[Member]:

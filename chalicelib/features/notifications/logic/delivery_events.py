@@ -44,25 +44,17 @@ def load_events_by_id(deliveries: Sequence[Delivery], *, with_sentences: bool = 
 
     `with_sentences`: also read the declared types of application events, together with the entries.
     """
-    by_key = {entry_key(delivery.organization_id, delivery.id): delivery for delivery in deliveries}
     application_events = [each for each in deliveries if is_application_type(each.event_type)]
     declared_types = {each.event_type for each in application_events if with_sentences}
     items = table.get_all(
         [
-            *by_key,
+            *(entry_key(each.organization_id, each.id) for each in deliveries),
             *(body_key(each.organization_id, each.id) for each in application_events),  # never in the entry's item
             *(key for each in declared_types for key in definition_keys(each, None)),
         ]
     )
     sentences = {each: _declared_sentence_or_none(items, each) for each in declared_types}
-    entry_items = [items[key] for key in by_key if key in items]
-    entries = logs.load_stored_entries(deliveries[0].organization_id, entry_items, loaded=items) if entry_items else []
-    found = [(by_key[entry.item["pk"], entry.item["sk"]], entry.body) for entry in entries]
-    return {
-        delivery.id: DeliveryEvent(from_json(body), delivery.sequence, sentences.get(delivery.event_type))
-        for delivery, body in found
-        if isinstance(body, bytes)
-    }
+    return _events_in_items_by_id(deliveries, items, sentences)
 
 
 def _declared_sentence_or_none(items: Mapping[ItemKey, Item], event_type: str) -> str | None:
@@ -73,7 +65,18 @@ def _declared_sentence_or_none(items: Mapping[ItemKey, Item], event_type: str) -
 
 def event_in_items_or_none(delivery: Delivery, items: Mapping[ItemKey, Item]) -> DeliveryEvent | None:
     """Return the event of a delivery from the items at the keys of its entry, or None if it was erased."""
-    entry = items.get(entry_key(delivery.organization_id, delivery.id))
-    [stored] = logs.load_stored_entries(delivery.organization_id, [entry], loaded=items) if entry else [None]
-    body = stored and stored.body
-    return DeliveryEvent(from_json(body), delivery.sequence) if isinstance(body, bytes) else None
+    return _events_in_items_by_id([delivery], items, {}).get(delivery.id)
+
+
+def _events_in_items_by_id(
+    deliveries: Sequence[Delivery], items: Mapping[ItemKey, Item], sentences: Mapping[str, str | None]
+) -> dict[str, DeliveryEvent]:
+    by_key = {entry_key(delivery.organization_id, delivery.id): delivery for delivery in deliveries}
+    entry_items = [items[key] for key in by_key if key in items]
+    entries = logs.load_stored_entries(deliveries[0].organization_id, entry_items, loaded=items) if entry_items else []
+    found = [(by_key[entry.item["pk"], entry.item["sk"]], entry.body) for entry in entries]
+    return {
+        delivery.id: DeliveryEvent(from_json(body), delivery.sequence, sentences.get(delivery.event_type))
+        for delivery, body in found
+        if isinstance(body, bytes)
+    }

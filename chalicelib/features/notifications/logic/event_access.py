@@ -23,11 +23,11 @@ def check_events_and_get_readable_areas(
     """
     reject_undeclared_events(event_patterns, stored_patterns)
     areas = fully_readable_areas_or_none_if_all(ctx.api_key_scopes)
-    reject_unreadable_exact_event_types(event_patterns, areas)
+    _reject_unreadable_exact_event_types(event_patterns, areas)
     return areas
 
 
-def reject_unreadable_exact_event_types(patterns: Sequence[str], readable_areas: Container[str] | None) -> None:
+def _reject_unreadable_exact_event_types(patterns: Sequence[str], readable_areas: Container[str] | None) -> None:
     """Raise Problem 403 for each exact event type outside the areas. Prefix patterns are always allowed."""
     errors = [
         FieldError(

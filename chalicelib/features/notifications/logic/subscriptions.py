@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from chalicelib.features.notifications.entities import Delivery, Subscriber
-from chalicelib.features.notifications.models.event_areas import is_in_scope_areas
+from chalicelib.features.notifications.models.event_areas import accepts_event_type
 from chalicelib.kernel.audit_log.application_events import is_application_event
 from chalicelib.kernel.audit_log.entries import RECEIVED_AT
 from chalicelib.kernel.core.clock import after
-from chalicelib.kernel.core.event_patterns import matches_any_pattern
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.record_types import find_record_type, get_record_type
 
@@ -39,7 +38,7 @@ class Subscription:
 
     def accepts_event_type(self, event_type: str) -> bool:
         """Return whether the subscriber wants events of a type, and may receive them."""
-        return matches_any_pattern(self.events, event_type) and is_in_scope_areas(event_type, self.areas)
+        return accepts_event_type(self.events, self.areas, event_type)
 
 
 @dataclass(frozen=True)

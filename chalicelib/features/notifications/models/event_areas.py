@@ -1,9 +1,9 @@
 """The areas of event types: what the scopes of an API key have to cover, so that its subscribers receive events."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Final
 
-from chalicelib.kernel.core.event_patterns import is_application_type
+from chalicelib.kernel.core.event_patterns import is_application_type, matches_any_pattern
 
 _AREA_BY_PREFIX: Final = {
     "organization": "organizations",
@@ -45,6 +45,11 @@ def scope_area_of(event_type: str) -> str:
         return _APPLICATION_EVENTS_AREA
     parts = event_type.split(".")
     return next(_AREA_BY_PREFIX[".".join(parts[:end])] for end in (2, 1) if ".".join(parts[:end]) in _AREA_BY_PREFIX)
+
+
+def accepts_event_type(patterns: Sequence[str], areas: Container[str] | None, event_type: str) -> bool:
+    """Return whether a recipient with these patterns and areas wants events of a type, and may receive them."""
+    return matches_any_pattern(patterns, event_type) and is_in_scope_areas(event_type, areas)
 
 
 def is_in_scope_areas(event_type: str, areas: Container[str] | None) -> bool:

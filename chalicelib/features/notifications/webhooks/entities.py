@@ -1,7 +1,7 @@
 """Stored records of webhooks and their deliveries."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import fields
 from typing import Any, ClassVar, Final
 
 from chalicelib.features.notifications.entities import AdminNotice, Delivery, RecipientWithSecrets, Subscriber
@@ -51,8 +51,7 @@ class WebhookDelivery(Delivery):
 class Webhook(RecipientWithSecrets, Subscriber):
     """A webhook of an organization, with the state of its circuit breaker.
 
-    `secrets` holds `{sealed, until}` items. The current secret comes first, and its `until` is null. `Circuit`
-    describes the fields of the circuit breaker.
+    `Circuit` describes the fields of the circuit breaker.
     """
 
     kind, parameter = "organization.webhook", "webhook_id"
@@ -60,6 +59,7 @@ class Webhook(RecipientWithSecrets, Subscriber):
     in_organization = Collection("O#{organization_id}", "W#{id}")
     quota = Quota("webhooks", "O#{organization_id}", MAX_WEBHOOKS, lambda _webhook: True)
     output_model = WebhookOut
+    encryption_context_prefix = "webhook"
     version_fields = ("version", "probe_at")
     untracked_fields = Subscriber.untracked_fields | {"failingSince"}  # the service sets it, not a user
     attribute_names: ClassVar = {
@@ -79,10 +79,8 @@ class Webhook(RecipientWithSecrets, Subscriber):
 
     url: str
     description: str | None = None
-    secrets: list[dict[str, Any]] = field(default_factory=list)
     failing_since: str | None = None
     misconfigured_since: str | None = None
-    disabled_reason: str | None = None
     responsive: bool = False
     consecutive_timeouts: int = 0
     backlog_drained: bool = False
@@ -93,11 +91,6 @@ class Webhook(RecipientWithSecrets, Subscriber):
     def circuit(self) -> Circuit:
         """Return the state of the circuit breaker. Its `to_fields` are the fields to update."""
         return Circuit(**{each.name: getattr(self, each.name) for each in fields(Circuit)})
-
-    @property
-    def secret_context(self) -> str:
-        """Return the context in which the secrets are encrypted."""
-        return secret_context(self.id)
 
     @property
     def stored_url(self) -> object:
@@ -136,11 +129,6 @@ class Webhook(RecipientWithSecrets, Subscriber):
     def scheduled_task(self) -> ScheduledTask | None:
         """Return the next probe, or the time to send the backlog."""
         return ScheduledTask(PROBE_TASK, self.probe_at) if self.probe_at else None
-
-
-def secret_context(webhook_id: str) -> str:
-    """Return the context in which the secrets of a webhook are encrypted."""
-    return f"webhook:{webhook_id}"
 
 
 class DisabledNotice(AdminNotice):

@@ -22,7 +22,6 @@ from chalicelib.features.notifications.models.schemas import SecretRotation, Tri
 from chalicelib.features.notifications.webhooks.entities import (
     PROBE_TASK,
     Webhook,
-    secret_context,
 )
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from chalicelib.features.notifications.webhooks.logic.webhook_requests import failure_reason
@@ -87,7 +86,9 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
         events=body.events,
         description=body.description,
         enabled=body.enabled,
-        secrets=[signing_secrets.encrypted_secret_without_expiry(secret_context(record_fields["id"]), secret)],
+        secrets=[
+            signing_secrets.encrypted_secret_without_expiry(Webhook.secret_context_of(record_fields["id"]), secret)
+        ],
         areas=areas,
     )
     return WebhookOut.of(ctx.changes.event(ctx.changes.create(webhook)), secret=secret)

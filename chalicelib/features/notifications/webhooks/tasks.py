@@ -23,7 +23,6 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
-from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues, tasks
 from chalicelib.kernel.work.tasks import task
@@ -173,7 +172,7 @@ def _set_probe_at_unless_probe_changed(webhook: Webhook, probe_at: str | None) -
 @task(DisabledNotice.task)
 def notify_webhook_disabled(message: dict[str, Any]) -> None:
     """Notify the admins of an organization by email that the service disabled a webhook."""
-    admin_notices.send_to_admins(DisabledNotice, message, _render_email_if_still_disabled)
+    admin_notices.send_to_admins(message, DisabledNotice, Webhook, _render_email)
 
 
 @task(DisableJob.task, emits={final_outcomes.DISABLED_EVENT: Webhook})
@@ -223,13 +222,7 @@ def _store_circuit_and_queue_due_probe(
     return updated
 
 
-def _render_email_if_still_disabled(
-    _notice: DisabledNotice, item: Item, organization: Organization
-) -> mail.Email | None:
-    """Return the email of a notice, or None if the webhook is enabled again."""
-    webhook = Webhook.from_item(item)
-    if webhook.disabled_reason is None:
-        return None
+def _render_email(_notice: DisabledNotice, webhook: Webhook, organization: Organization) -> mail.Email:
     return mail.render_email(
         "features/notifications/webhooks/mail.jinja",
         organization=organization.name,

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from chalicelib.features.audit.log.models import Failure
 from chalicelib.kernel.audit_log import redaction
+from chalicelib.kernel.audit_log.application_events import is_application_entry_item
 from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.audit_log.entry_macs import current_and_former_public_keys, verified_sequence_or_none
 from chalicelib.kernel.audit_log.ledger import (
@@ -44,6 +45,16 @@ class StoredEntry:
 
     item: Item
     body: object
+
+    @property
+    def body_bytes_or_none(self) -> bytes | None:
+        """Return the body, or None if its bytes are missing."""
+        return self.body if isinstance(self.body, bytes) else None
+
+    @property
+    def has_body_or_is_erased(self) -> bool:
+        """Return whether nothing of the entry is missing. An erased entry has no body."""
+        return self.body_bytes_or_none is not None or "erased" in self.item
 
 
 @dataclass(frozen=True)
@@ -159,7 +170,7 @@ def has_entry_display_attributes(item: Item) -> bool:
     """Return whether an item has all attributes that are needed to show it as an entry."""
     names = ["id", "created_at", "updated_at", "log_id", "type", *(() if "erased" in item else ("actor",))]
     has_valid_target = isinstance(item.get("target"), str) or (
-        "erased" in item or ("target" not in item and item.get("origin") == "application")
+        "erased" in item or ("target" not in item and is_application_entry_item(item))
     )
     return (
         has_valid_target

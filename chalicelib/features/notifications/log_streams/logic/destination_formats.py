@@ -28,8 +28,8 @@ def entry_formatter(stream: LogStream) -> EntryFormatter:
     """Return the function that formats entries for the destination of a stream."""
     destination = stream.destination
     if destination["type"] == "splunk":
-        names = [name for name in ("index", "sourcetype") if destination.get(name)]
-        return partial(_splunk_event, to_json({"source": _SOURCE, **{name: destination[name] for name in names}}))
+        metadata = {name: destination[name] for name in ("index", "sourcetype") if destination.get(name)}
+        return partial(_splunk_event, to_json({"source": _SOURCE, **metadata})[1:-1])
     if destination["type"] == "datadog":
         tags = f"organization:{stream.organization_id}"
         fields = {"ddsource": _SOURCE, "ddtags": tags, "service": destination["service"]}
@@ -47,9 +47,9 @@ def json_lines(values: Sequence[bytes]) -> bytes:
     return b"".join(value + b"\n" for value in values)
 
 
-def _splunk_event(envelope: bytes, entry: bytes, occurred_at: str) -> bytes:
+def _splunk_event(metadata_members: bytes, entry: bytes, occurred_at: str) -> bytes:
     seconds, milliseconds = divmod(timestamp_ms(occurred_at), 1000)
-    return b'{"time":%d.%03d,%b,"event":%b}' % (seconds, milliseconds, envelope[1:-1], entry)
+    return b'{"time":%d.%03d,%b,"event":%b}' % (seconds, milliseconds, metadata_members, entry)
 
 
 def _datadog_log(fields: Mapping[str, str], oldest: str, entry: bytes, occurred_at: str) -> bytes:

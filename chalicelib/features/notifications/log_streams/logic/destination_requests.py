@@ -51,7 +51,7 @@ def send_batch(stream: LogStream, batch: EntryBatch, seconds: float | None = Non
     try:
         return _SENDERS[stream.destination["type"]](stream, batch, seconds)
     except DecryptionError:
-        return WebhookResponse(None, _UNREADABLE_CREDENTIAL, "", 0)
+        return WebhookResponse.of_unsent_request(_UNREADABLE_CREDENTIAL)
 
 
 def _post_to_https(stream: LogStream, batch: EntryBatch, seconds: float | None) -> WebhookResponse:
@@ -110,7 +110,7 @@ def object_key(stream: LogStream, batch: EntryBatch) -> str:
     """
     name = f"{batch.first_sequence:012d}-{batch.last_sequence:012d}-v{stream.version}"
     file_name = f"{'test' if batch.is_test else name}.ndjson.gz"
-    return "/".join(filter(None, (stream.destination.get("prefix"), batch.log_id, stream.id, file_name)))
+    return "/".join(filter(None, (stream.destination.get("prefix"), stream.organization_id, stream.id, file_name)))
 
 
 _SENDERS: Final[Mapping[str, Callable[[LogStream, EntryBatch, float | None], WebhookResponse]]] = {
@@ -140,4 +140,4 @@ def create_test_batch(stream: LogStream, actor: Mapping[str, Any], timestamp: st
         "sequence": None,
         "integrity": None,
     }
-    return EntryBatch(stream.organization_id, 0, 0, [entry_formatter(stream)(to_json(entry), timestamp)])
+    return EntryBatch(0, 0, [entry_formatter(stream)(to_json(entry), timestamp)])

@@ -9,9 +9,8 @@ from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, has_entry_display_attributes
 from chalicelib.features.notifications.log_streams.entities import LogStream
 from chalicelib.features.notifications.log_streams.logic.destination_formats import entry_formatter
-from chalicelib.features.notifications.models.event_areas import is_in_scope_areas
+from chalicelib.features.notifications.models.event_areas import accepts_event_type
 from chalicelib.kernel.audit_log.entries import EntryItem
-from chalicelib.kernel.core.event_patterns import matches_any_pattern
 
 MAX_BATCH_ENTRIES: Final = 1_000
 """Maximum entries in a batch of a log stream."""
@@ -31,7 +30,6 @@ class EntryBatch:
     `first_occurred_at`: the time of the first entry.
     """
 
-    log_id: str
     first_sequence: int
     last_sequence: int
     entries: Sequence[bytes] = ()
@@ -43,7 +41,7 @@ class EntryBatch:
         return self.last_sequence == 0
 
 
-class UnreadableEntry(Exception):
+class UnreadableNextEntry(Exception):
     """The next entry of a log is missing, or somebody has altered it. The message is for users."""
 
     def __init__(self, sequence: int) -> None:
@@ -57,19 +55,18 @@ def load_next_batch(stream: LogStream, position: int, until_sequence: int) -> En
     """Return the batch after a position, which ends with `until_sequence` at the latest. An entry has this sequence.
 
     Erased entries are read from the table, because an index lags. The batch ends before an entry that cannot be read.
-    Raises UnreadableEntry if that is the first one.
+    Raises UnreadableNextEntry if that is the first one.
     """
-    format_entry, log_id = entry_formatter(stream), stream.organization_id
+    format_entry = entry_formatter(stream)
     formatted, size_bytes, last_sequence = list[bytes](), 1, position
     first_occurred_at: str | None = None
-    chunks = logs.iter_sequenced_entry_chunks(log_id, position, until_sequence, reread_from_table=True)
+    chunks = logs.iter_sequenced_entry_chunks(stream.organization_id, position, until_sequence, reread_from_table=True)
     for stored in chain.from_iterable(chunks):
         if not _is_readable(stored, last_sequence + 1):
             break
         entry = EntryItem.from_item(stored.item)
-        if _sends(stream, entry.type):
-            body = stored.body if isinstance(stored.body, bytes) else None
-            value = format_entry(logs.entry_to_json_bytes(entry, body), entry.created_at)
+        if accepts_event_type(stream.events, stream.areas, entry.type):
+            value = format_entry(logs.entry_to_json_bytes(entry, stored.body_bytes_or_none), entry.created_at)
             size_bytes += len(value) + 1  # A separator follows each entry. An array begins with one more byte.
             if formatted and size_bytes > MAX_BATCH_BYTES:
                 break
@@ -77,16 +74,14 @@ def load_next_batch(stream: LogStream, position: int, until_sequence: int) -> En
             first_occurred_at = first_occurred_at or entry.created_at
         last_sequence += 1
     if last_sequence == position:
-        raise UnreadableEntry(position + 1)
-    return EntryBatch(log_id, position + 1, last_sequence, formatted, first_occurred_at)
+        raise UnreadableNextEntry(position + 1)
+    return EntryBatch(position + 1, last_sequence, formatted, first_occurred_at)
 
 
 def _is_readable(stored: StoredEntry, sequence: int) -> bool:
     """Return whether an entry has this sequence, and everything that a stream sends of it."""
-    item = stored.item
-    has_body = isinstance(stored.body, bytes) or "erased" in item
-    return item.get("sequence") == sequence and has_body and has_entry_display_attributes(item)
-
-
-def _sends(stream: LogStream, event_type: str) -> bool:
-    return matches_any_pattern(stream.events, event_type) and is_in_scope_areas(event_type, stream.areas)
+    return (
+        stored.item.get("sequence") == sequence
+        and stored.has_body_or_is_erased
+        and has_entry_display_attributes(stored.item)
+    )

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from chalicelib.features.notifications.log_streams.entities import (
     HEALTHY_FIELDS,
+    NO_PLAN_FIELDS,
     LogStream,
     generate_external_id,
-    secret_context,
 )
 from chalicelib.features.notifications.log_streams.models.destinations import Destination, S3Destination
 from chalicelib.features.notifications.log_streams.models.schemas import LogStreamCreate, LogStreamPatch
@@ -39,7 +39,7 @@ def new_stream_and_secret(
     if destination.credential_field and destination.credential is None:
         raise _invalid_field(destination, destination.credential_field, "required", _MISSING_CREDENTIAL)
     signing_secret = standard_webhooks.generate_secret() if destination.type == "https" else None
-    secret, context = destination.credential or signing_secret, secret_context(record_fields["id"])
+    secret, context = destination.credential or signing_secret, LogStream.secret_context_of(record_fields["id"])
     stream = LogStream(
         **record_fields,
         organization_id=organization_id,
@@ -117,9 +117,10 @@ def restarted_progress_fields(previous: LogStream, stream: LogStream, *, restart
     position = {"position": stream.start_sequence - 1} if restarts else {}
     return {
         **HEALTHY_FIELDS,
+        **NO_PLAN_FIELDS,
         **position,
-        "planned_until": None,
         "max_entries": None,
+        "accepted_batches": 0,
         "due_at": now if stream.enabled else None,
     }
 

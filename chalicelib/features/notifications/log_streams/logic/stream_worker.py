@@ -14,19 +14,23 @@ way (Automatic Rate Fallback: Kamerman and Monteban, "WaveLAN-II", Bell Labs Tec
 """
 
 import random
-from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from math import ceil
 from typing import Any, Final
 
 from chalicelib.features.notifications.entities import MAX_BATCH_WAIT_SECONDS, START_STREAM_TASK
-from chalicelib.features.notifications.log_streams.entities import HEALTHY_FIELDS, LogStream, StreamProgress
+from chalicelib.features.notifications.log_streams.entities import (
+    HEALTHY_FIELDS,
+    NO_PLAN_FIELDS,
+    LogStream,
+    StreamProgress,
+)
 from chalicelib.features.notifications.log_streams.logic.destination_requests import send_batch
 from chalicelib.features.notifications.log_streams.logic.entry_batches import (
     MAX_BATCH_ENTRIES,
     EntryBatch,
-    UnreadableEntry,
+    UnreadableNextEntry,
     load_next_batch,
 )
 from chalicelib.features.notifications.log_streams.logic.stream_state import (
@@ -58,7 +62,6 @@ _UNLISTED_SECONDS: Final = 60
 _BATCHES_BEFORE_GROWTH: Final = 10
 """Accepted batches in a row after which batches grow again, once one was too large."""
 
-_NO_PLAN: Final[Mapping[str, Any]] = {"planned_until": None, "planned_version": None}
 _CLOCK_SKEW_SECONDS: Final = 1
 _MAX_CONFLICTS: Final = 5
 
@@ -118,29 +121,27 @@ def _send_next_batch_and_continue_or_none(message: dict[str, Any], state: Stream
     """
     stream, progress = state.stream, state.progress
     if stream is None or not state.sends or progress.position >= state.log_size:
-        nothing = EntryBatch(progress.organization_id, progress.position + 1, progress.position)
-        return _store_success(message, state, nothing)
+        return _store_success(message, state, EntryBatch(progress.position + 1, progress.position))
     try:
         batch = load_next_batch(stream, progress.position, _last_sequence_to_send(stream, state))
-    except UnreadableEntry as unreadable:
-        batch = EntryBatch(stream.organization_id, progress.position + 1, progress.position + 1)
-        response = WebhookResponse(None, str(unreadable), "", 0)
-    else:
-        if not batch.entries:
-            return _store_success(message, state, batch)
-        state = _store_plan(state, stream, batch)
-        response = send_batch(stream, batch)
-    _log_attempt(stream, batch, response)
+    except UnreadableNextEntry as unreadable:
+        unreadable_batch = EntryBatch(progress.position + 1, progress.position + 1)
+        return _store_failure(state, stream, unreadable_batch, WebhookResponse.of_unsent_request(str(unreadable)))
+    if not batch.entries:
+        return _store_success(message, state, batch)
+    state = _store_plan(state, stream, batch)
+    response = send_batch(stream, batch)
     if not response.succeeded:
-        return _store_failure(state, batch, response)
+        return _store_failure(state, stream, batch, response)
+    _log_attempt(stream, batch, response)
     return _store_success(message, state, batch)
 
 
 def _last_sequence_to_send(stream: LogStream, state: StreamState) -> int:
     """Return the last sequence of the next batch: the stored one of a batch that is repeated, or the greatest."""
-    progress, planned_until = state.progress, state.progress.planned_until
-    if planned_until and progress.position < planned_until and progress.planned_version == stream.version:
-        return planned_until
+    progress = state.progress
+    if progress.planned_until and progress.planned_version == stream.version:
+        return progress.planned_until
     return min(state.log_size, progress.position + (progress.max_entries or MAX_BATCH_ENTRIES))
 
 
@@ -178,7 +179,7 @@ def _store_position(state: StreamState, batch: EntryBatch, previous_log_size: in
     state if this worker continues, None if it stops. Raises ConcurrentModification.
     """
     progress, position = state.progress, batch.last_sequence
-    fields: dict[str, Any] = {**_NO_PLAN, "position": position}
+    fields: dict[str, Any] = {**NO_PLAN_FIELDS, "position": position}
     if batch.entries:
         fields |= {**HEALTHY_FIELDS, **_grown_batch_fields(progress)}
     waiting = state.log_size - position
@@ -205,16 +206,19 @@ def _store_pause(state: StreamState, waiting: int, fields: dict[str, Any]) -> No
         store_progress(progress, due_at=after(now(), seconds=_UNLISTED_SECONDS), **fields)
 
 
-def _store_failure(state: StreamState, batch: EntryBatch, response: WebhookResponse) -> StreamState | None:
-    """Store a failed attempt and when it is repeated. Return the state if a smaller batch is tried at once.
+def _store_failure(
+    state: StreamState, stream: LogStream, batch: EntryBatch, response: WebhookResponse
+) -> StreamState | None:
+    """Log and store a failed attempt and when it is repeated. Return the state if a smaller batch is tried at once.
 
     Raises ConcurrentModification.
     """
+    _log_attempt(stream, batch, response)
     progress, current_time = state.progress, now()
     error = {"at": current_time, "status_code": response.status, "message": failure_reason(response)}
     size = batch.last_sequence - batch.first_sequence + 1
     if response.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE and size > 1:
-        half = {**_NO_PLAN, "max_entries": size // 2, "accepted_batches": 0}
+        half = {**NO_PLAN_FIELDS, "max_entries": size // 2, "accepted_batches": 0}
         return replace(state, progress=store_progress(progress, due_at=_lease_end(), last_error=error, **half))
     circuit = progress.circuit.with_outcome(response, current_time)
     fields: dict[str, Any] = {
