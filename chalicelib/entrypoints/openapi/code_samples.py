@@ -44,7 +44,7 @@ def _iter_option_lines(operation: Operation, components: Mapping[str, Any]) -> I
         yield f"-X {operation.method}"
     if isinstance(operation.access, RequireRecordToken):
         yield f'-H "{operation.access.header}: $TOKEN"'
-    elif not operation.allows_anonymous or operation.has_optional_credential:
+    elif operation.takes_credential:
         yield '-H "Authorization: Bearer $TOKEN"'
     if operation.body_model:
         body = example_for_schema(schemas.schema_reference(operation.body_model.__name__), components)

@@ -113,20 +113,19 @@ def _describe_rate_limit(rate_limit: RateLimit) -> str:
 
 def _security_requirements(operation: Operation) -> list[dict[str, list[str]]]:
     """Return the alternatives. Clients send a credential only to operations that list one, also if it is optional."""
-    user: dict[str, list[str]] = {USER_TOKEN: []}
-    keys: list[dict[str, list[str]]]
-    if operation.allows_anonymous:
-        keys = [{API_KEY: []}, {SERVICE_KEY: []}] if operation.allows_api_keys else []
-        return [{}, user, *keys] if operation.has_optional_credential else []
+    if not operation.takes_credential:
+        return []
     scopes = [operation.scope] if operation.scope else []
-    keys = [
-        *([{API_KEY: scopes}] if operation.is_open_to_api_keys else []),
-        *([{SERVICE_KEY: scopes}] if operation.is_open_to_service_keys else []),
+    is_optional = operation.has_optional_credential
+    is_optional_key = is_optional and operation.allows_api_keys
+    allows_anonymous = is_optional or (isinstance(operation.access, RequireRole) and operation.access.if_published)
+    alternatives: list[tuple[bool, dict[str, list[str]]]] = [
+        (bool(allows_anonymous), {}),
+        (True, {USER_TOKEN: []}),
+        (is_optional_key or operation.is_open_to_api_keys, {API_KEY: scopes}),
+        (is_optional_key or operation.is_open_to_service_keys, {SERVICE_KEY: scopes}),
     ]
-    anonymous: list[dict[str, list[str]]] = (
-        [{}] if isinstance(operation.access, RequireRole) and operation.access.if_published else []
-    )
-    return [*anonymous, user, *keys]
+    return [alternative for is_accepted, alternative in alternatives if is_accepted]
 
 
 def _extension_fields(operation: Operation) -> dict[str, Any]:

@@ -4,7 +4,7 @@ An entry follows the previous one of its chain, and the previous one about the s
 unless the clocks of two processes differ. Then an entry can have an earlier id than the previous one of its chain.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from chalicelib.kernel.audit_log.mac_chains import links_with_macs
 from chalicelib.kernel.audit_log.signed_statements import Statement
@@ -60,15 +60,15 @@ class AppendOrder:
             if len(selected) >= limit:
                 break
             if pointer["sk"] not in selected:  # A selected one has its predecessors before it.
-                run = self._pointer_with_predecessors(pointer)
+                run = self._pointer_with_predecessors(pointer, selected)
                 if not self._would_open_gap(run, gapless_after):
                     selected |= {each["sk"]: each for each in run}
         return [*selected.values()][:limit]
 
-    def _pointer_with_predecessors(self, pointer: Item) -> list[Item]:
-        """Return a pointer after all that it follows."""
+    def _pointer_with_predecessors(self, pointer: Item, selected: Collection[str]) -> list[Item]:
+        """Return a pointer after all that it follows, without those that are selected already."""
         run: dict[str, Item] = {}
-        waiting, expanded = [pointer], set[str]()
+        waiting, expanded = [pointer], set(selected)
         while waiting:
             current = waiting[-1]
             sk = current["sk"]

@@ -19,7 +19,7 @@ def is_in_networks(address: str, networks: Sequence[str]) -> bool:
     """
     parsed_networks = [parse_ip_network(network) for network in networks]
     try:
-        parsed_address = _unmap_ipv4(ip_address(address))
+        parsed_address = unmap_ipv4(ip_address(address))
     except ValueError:
         return False
     return any(parsed_address in network for network in parsed_networks)
@@ -31,7 +31,7 @@ def client_network(address: str) -> str:
     An invalid address is returned unchanged.
     """
     try:
-        parsed = _unmap_ipv4(ip_address(address))
+        parsed = unmap_ipv4(ip_address(address))
     except ValueError:
         return address
     return str(parsed if isinstance(parsed, IPv4Address) else IPv6Network((parsed, _CLIENT_BITS), strict=False))
@@ -78,5 +78,6 @@ def _parse_dns_server_endpoint(text: str) -> tuple[str, int]:
     return server
 
 
-def _unmap_ipv4(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+def unmap_ipv4(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """Return the IPv4 address in an IPv6 address that contains one (RFC 4291, section 2.5.5.2), or the address."""
     return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address

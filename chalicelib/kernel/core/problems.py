@@ -71,7 +71,7 @@ class FieldError:
     code: str
     detail: str
 
-    def below(self, pointer: str) -> "FieldError":
+    def with_pointer_prefix(self, pointer: str) -> "FieldError":
         """Return the error for a value at `pointer`, if the error's own pointer starts at that value."""
         return FieldError(f"{pointer}{self.pointer}", self.code, self.detail)
 

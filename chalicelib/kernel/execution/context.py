@@ -84,17 +84,15 @@ class ExternalEffect:
             buckets.count_request_in_own_transaction(states)
             self.rate_limit_states = states
 
-    def count_volume_once(self, operation: Operation, body: Any, subject: str) -> Sequence[RateLimitState]:
+    def count_volume_once(self, operation: Operation, body: Any, subject: str) -> None:
         """Count the volume of a body, unless it has been counted already. Raises Problem `rate_limited`."""
         if self.volume_states is None:
             self.volume_states = count_volume(operation.volume_limits, body, subject)
             self.volume_subject = subject
-        return self.volume_states
 
     def refund_volume(self) -> None:
         """Undo the counting of the volume, if it was counted, because the request wrote nothing."""
         refund_volume(self.volume_states or (), self.volume_subject)
-        self.volume_states = None
 
 
 @dataclass

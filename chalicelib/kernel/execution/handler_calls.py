@@ -49,7 +49,7 @@ def _call_handler_and_check_if_match(ctx: Context, access: Access, rate_limit_st
     arguments |= access.records
     if operation.handler_container_parameter_name:
         arguments[operation.handler_container_parameter_name] = access.container
-    arguments |= _parse_query_and_body_arguments(ctx, access, target)
+    arguments |= _parse_query_and_body_arguments(ctx, target)
     arguments |= access.prefetched
     if operation.has_external_effects:
         _enforce_if_match_until_commit(ctx, target)
@@ -86,20 +86,20 @@ def _record_or_container_to_change(operation: Operation, access: Access) -> Enti
     return access.records[next(returned_names, [*access.records][-1])]
 
 
-def _parse_query_and_body_arguments(ctx: Context, access: Access, target: Entity | None) -> dict[str, Any]:
+def _parse_query_and_body_arguments(ctx: Context, target: Entity | None) -> dict[str, Any]:
     operation, query = ctx.operation, ctx.input.query
     parsed: dict[str, Any] = {}
     if operation.query_model:
         parsed["query"] = query.model_copy(update={"limit": ctx.page_limit}) if ctx.page_limit else query
     if operation.method in ("POST", "PUT", "PATCH"):
-        body = _parse_body(ctx, access, target)
+        body = _parse_body(ctx, target)
         if operation.body_model:
             validation.reject_body_fields_in_query(operation.body_model, operation.query_model, ctx.request)
             parsed["body"] = body
     return parsed
 
 
-def _parse_body(ctx: Context, access: Access, target: Entity | None) -> Input:
+def _parse_body(ctx: Context, target: Entity | None) -> Input:
     """Return the body. A merge patch applies to the target, or to a part of it."""
     model = ctx.operation.body_model
     if target is None or model is None or not issubclass(model, Patch):
@@ -107,8 +107,8 @@ def _parse_body(ctx: Context, access: Access, target: Entity | None) -> Input:
     public_record = outbox.public_fields_of_record(target)
     if model.part:
         return ctx.input.validated_body(public_record[model.part] or {})
-    measurement = next((each for each in access.prefetched.values() if isinstance(each, Measurement)), None)
+    measurement = next((each for each in ctx.access.prefetched.values() if isinstance(each, Measurement)), None)
     if measurement is None:
         return ctx.input.validated_body(public_record)
-    measured = MeasuredRecord(public_record, target.output_model, partial(measurement.describe, target))
+    measured = MeasuredRecord(target.output_model, partial(measurement.describe, target))
     return ctx.input.validated_body(public_record, measured)

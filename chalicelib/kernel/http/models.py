@@ -1,7 +1,7 @@
 """Base models of requests and responses."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +17,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError, PydanticUseDefault
 
 from chalicelib.kernel.http.fields import DateTime, Timestamp, Uuid, out_of_range_error
+
+T = TypeVar("T")
 
 
 def _use_default_if_null(value: Any) -> Any:
@@ -179,3 +181,9 @@ class RecordOutput(Output):
     def record_identity(self) -> tuple[str, int] | None:
         """The id and version of the record for its entity tag."""
         return self.id, self.version
+
+
+def class_in_annotation_or_none(annotation: Any, base: type[T]) -> type[T] | None:
+    """Return the first class in an annotation, such as `Model | None`, that has a base; None if there is none."""
+    types = (annotation, *get_args(annotation))
+    return next((each for each in types if isinstance(each, type) and issubclass(each, base)), None)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, Final, TypeVar, get_args
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import from_json
@@ -15,7 +15,7 @@ from chalicelib.kernel.core.problems import MAX_ERRORS, FieldError, Problem, Val
 from chalicelib.kernel.http.forms import FORMS, parse_form
 from chalicelib.kernel.http.known_fields import known_names_at, names_of_objects_with, public_field_names
 from chalicelib.kernel.http.measured_fields import MeasuredRecord
-from chalicelib.kernel.http.models import Input, Patch, Query
+from chalicelib.kernel.http.models import Input, Patch, Query, class_in_annotation_or_none
 from chalicelib.kernel.http.query_handling import STRICT_HANDLING_APPLIED
 from chalicelib.kernel.http.request import Request
 
@@ -185,16 +185,12 @@ def _field_pointers_by_name(body: type[Input]) -> Mapping[str, str]:
     pointers: dict[str, str] = {}
     for name, field in body.model_fields.items():
         alias = field.alias or name
-        inner = next((kind for kind in _classes_in_annotation(field.annotation) if issubclass(kind, Input)), None)
+        inner = class_in_annotation_or_none(field.annotation, Input)
         nested = (
             {each: f"/{alias}{pointer}" for each, pointer in _field_pointers_by_name(inner).items()} if inner else {}
         )
         pointers = {**nested, **pointers, alias: f"/{alias}"}
     return pointers
-
-
-def _classes_in_annotation(annotation: Any) -> list[type]:
-    return [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
 
 
 def _json_body_bytes(request: Request, max_bytes: int, *, accepts_form: bool) -> bytes:
@@ -224,7 +220,7 @@ def _merge_and_validate_patch(
     shown = measured.shown_fields if measured and read_only else public_record
     rejected_names = [n for n, value in read_only.items() if n not in shown or not json_equal(shown[n], value)]
     is_whole_record = read_only.keys() == shown.keys() - names
-    if measured and rejected_names and is_whole_record and measured.matches_earlier_response(read_only):
+    if measured and rejected_names and is_whole_record and measured.matches_earlier_response(read_only, public_record):
         rejected_names = []
     errors = [
         _unknown_field_error(name, shown, model if number < MAX_ERRORS else None)
@@ -325,10 +321,7 @@ def _suggestion(error: Mapping[str, Any], model: type[Input | Query], value: Any
 
 
 def _to_field_error(error: Mapping[str, Any], pointer_prefix: str, suggestion: str = "") -> FieldError:
-    error_type = error["type"]
-    if error_type in ("too_short", "too_long") and isinstance(error["input"], str):
-        error_type = f"string_{error_type}"  # Pydantic counts items if other validators come before the limit.
-    code, message = _ERROR_DETAILS.get(error_type, ("malformed", "is not valid"))
+    code, message = _ERROR_DETAILS.get(error["type"], ("malformed", "is not valid"))
     context = dict(error.get("ctx", {}))
     context["expected"] = str(context.get("expected")).replace(" or ", ", ")
     pointer = _build_error_pointer(error["loc"], pointer_prefix)

@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from chalicelib.kernel.http.models import Input, Output, Patch, Query
+from chalicelib.kernel.http.models import Input, Output, Patch, Query, class_in_annotation_or_none
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.http.validation import MAX_BODY_BYTES
 from chalicelib.kernel.operations.access_rules import (
@@ -177,6 +177,11 @@ class Operation:
         return self.access is Caller.PUBLIC or isinstance(self.access, RequireRecordToken)
 
     @property
+    def takes_credential(self) -> bool:
+        """Whether a caller can have a use for a credential, and clients send one."""
+        return not self.allows_anonymous or self.has_optional_credential
+
+    @property
     def is_open_to_api_keys(self) -> bool:
         """Whether API keys may call it, with its scope. Without a scope it has to be open to every principal."""
         return self.access is Caller.PRINCIPAL or (
@@ -301,9 +306,7 @@ class Operation:
     @cached_property
     def response_or_item_model(self) -> type[Output] | None:
         """The model of the response or, for a list, of its items; None if there is none."""
-        annotation = self._handler_signature.return_annotation
-        alternatives = [annotation, *get_args(annotation)]
-        return next((a for a in alternatives if isinstance(a, type) and issubclass(a, Output)), None)
+        return class_in_annotation_or_none(self._handler_signature.return_annotation, Output)
 
     @cached_property
     def is_list(self) -> bool:

@@ -61,9 +61,9 @@ def count_and_limit_request(principal_id: str) -> RateLimitState | None:
     return state
 
 
-def refund(principal_id: str, state: RateLimitState) -> None:
-    """Undo the counting of a request that turned out not to be the principal's. `state`: the one before it."""
-    get_or_create_counter(state.rate_limit, principal_id).refund(state)
+def refund(subject: str, state: RateLimitState) -> None:
+    """Undo what the counter of a subject counted last, as if it had not been. `state`: the one before it."""
+    get_or_create_counter(state.rate_limit, subject).refund(state)
 
 
 def count_failed_request(principal_id: str, organization_id: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitState
 from chalicelib.kernel.rate_limits.request_quota import BATCH_SIZE, WINDOW_SECONDS, get_or_create_counter
 
@@ -75,4 +76,4 @@ def count_volume(limits: Sequence[VolumeLimit], body: Any, subject: str) -> list
 def refund_volume(states: Sequence[RateLimitState], subject: str) -> None:
     """Undo `count_volume`, which returned these states, for an organization, because nothing was written."""
     for state in states:
-        get_or_create_counter(state.rate_limit, subject).refund(state)
+        request_quota.refund(subject, state)

@@ -35,7 +35,6 @@ from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
 _BATCH_SIZE: Final = 25
-_MIN_SERVER_ERROR: Final = 500
 _PASS_COUNT: Final = 2
 _RETRY_SECONDS: Final = 60
 _PAUSE_SECONDS: Final = 60
@@ -68,7 +67,7 @@ def run_schedule(message: dict[str, Any]) -> None:
             changes.event(updated, event)
             outbox.commit(changes, Origin.system(SCHEDULE_TASK))
     except Problem as problem:
-        if problem.status >= _MIN_SERVER_ERROR:
+        if problem.is_server_error:
             raise
         add_fields(page=f"not published yet: {problem.code}")
         scheduler.postpone(page, seconds=_RETRY_SECONDS)  # The service works, so the task is not overdue.

@@ -106,7 +106,7 @@ def report_events(ctx: Context, log: str, body: EventIn | EventBatch, types: Nam
             name = "type" if isinstance(error, UnknownType) else "version"
             errors.append(FieldError(f"{pointer}/{name}", "not_one_of", str(error)))
             continue
-        errors += [error.below(f"{pointer}/data") for error in definition.list_errors(event.data)]
+        errors += [error.with_pointer_prefix(f"{pointer}/data") for error in definition.list_errors(event.data)]
         reports.append(_to_report(event, definition.version))
     if errors:
         raise ValidationProblem(errors)

@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError, to_json
 
 from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.features.events.types.models import MAX_VERSIONS
+from chalicelib.kernel.core.ip_networks import unmap_ipv4
 from chalicelib.kernel.http.fields import (
     ONE_LINE,
     DateTime,
@@ -18,6 +19,7 @@ from chalicelib.kernel.http.fields import (
     pattern_validator_and_schema,
 )
 from chalicelib.kernel.http.models import Input, ListQuery, Output
+from chalicelib.kernel.permissions.grants import CREDENTIAL_TYPES
 
 MAX_EVENT_BYTES: Final = 64 * 1024
 """Size of an event as JSON in UTF-8, without whitespace."""
@@ -37,7 +39,7 @@ MAX_TARGETS: Final = 10
 MAX_REFERENCE_ID_CHARACTERS: Final = 128
 """Length of the id of an actor or a target."""
 
-RESERVED_ACTOR_TYPES: Final = ("anonymous", "api_key", "operator", "service_key", "system")
+RESERVED_ACTOR_TYPES: Final = tuple(sorted(("anonymous", "operator", "system", *CREDENTIAL_TYPES)))
 """Types of actors that callers cannot name, because they are principals that only the service itself recognizes."""
 
 _MAX_USER_AGENT_CHARACTERS: Final = 512
@@ -63,11 +65,9 @@ def _normalize_ip_address(text: str) -> str:
         address = ipaddress.ip_address(text)
     except ValueError:
         raise ValueError("must be an IPv4 or IPv6 address") from None
-    if isinstance(address, ipaddress.IPv4Address):
-        return str(address)
-    if address.scope_id is not None:
+    if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
         raise ValueError("must be an IPv6 address without a zone, such as %eth0")
-    return str(address.ipv4_mapped or address)
+    return str(unmap_ipv4(address))
 
 
 ReferenceType = Annotated[

@@ -66,4 +66,4 @@ def _reject_invalid_declaration(name: str, body: EventTypePut, *, has_new_schema
 def _list_schema_errors(schema: dict[str, Any]) -> list[FieldError]:
     from chalicelib.features.events.types.logic.schema_bounds import find_schema_errors
 
-    return [error.below("/schema") for error in find_schema_errors(schema)]
+    return [error.with_pointer_prefix("/schema") for error in find_schema_errors(schema)]
