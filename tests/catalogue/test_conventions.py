@@ -59,7 +59,8 @@ def test_a_body_except_of_a_patch_accepts_null_for_optional_fields_only_as_docum
 
 
 @parametrize_operations(lambda o: o.method == "PATCH")
-def test_only_merge_patches_of_records_require_a_body(operation, tenant):
+def test_only_merge_patches_of_records_require_a_body(operation, tenant, clock):
+    clock.freeze()  # The lag of a log stream grows with time.
     missing = [call_operation(operation, tenant, json=None, body=body) for body in (None, b" \n")]
     empty = call_operation(operation, tenant, json={})
     if operation.requires_body:
