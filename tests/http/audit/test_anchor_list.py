@@ -22,12 +22,7 @@ LEAVES_KEY = ("A#anchors#E", "0000000000")
 
 def pages(api, limit=100):
     """Return all pages of the list, requested without a credential."""
-    found, cursor = list[Json](), None
-    while cursor or not found:
-        query = {"limit": limit} | ({"cursor": cursor} if cursor else {})
-        found.append(api.get("/anchors", query=query).expect(200).json)
-        cursor = found[-1]["nextCursor"]
-    return found
+    return api.get_pages("/anchors", query={"limit": limit})
 
 
 @pytest.fixture

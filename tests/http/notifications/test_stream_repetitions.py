@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.harness.erasures import create_erasure
 from tests.harness.log_streams import (
     decode_message_contents,
 )
@@ -33,7 +34,7 @@ def test_an_entry_that_was_erased_meanwhile_is_repeated_as_erased(
     api.patch(organization.path, caller=organization.owner, json={"supportEmail": mary.email}).expect(200)
     receiver.default_reply = Reply(status=503)
     send(1)
-    api.post(f"{organization.path}/erasures", caller=organization.owner, json={"email": mary.email}).expect(202)
+    create_erasure(api, organization, email=mary.email)
     workers.run_until_idle()
     receiver.default_reply = Reply()
     send()
