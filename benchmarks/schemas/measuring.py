@@ -4,9 +4,9 @@ import json
 import resource
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from multiprocessing.queues import SimpleQueue
 from typing import Any, Final
 
 from chalicelib.features.events.types.logic.compiled_schemas import compile_schema
@@ -70,18 +70,14 @@ def measure_personal_data(schema: Mapping[str, Any], data: Any) -> tuple[float, 
 
     The memory is measured in a process of its own.
     """
-    context = get_context("fork")
-    results: SimpleQueue[tuple[float, float]] = context.SimpleQueue()
-    process = context.Process(target=_find_personal_data, args=(schema, data, results))
-    process.start()
-    process.join()
-    return results.get()
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
+        return pool.submit(_find_personal_data, schema, data).result()
 
 
-def _find_personal_data(schema: Mapping[str, Any], data: Any, results: "SimpleQueue[tuple[float, float]]") -> None:
+def _find_personal_data(schema: Mapping[str, Any], data: Any) -> tuple[float, float]:
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     milliseconds = measure_milliseconds(lambda: PersonalDataFinder(schema).find(data))
-    results.put((milliseconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - kilobytes) / 1024))
+    return milliseconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - kilobytes) / 1024
 
 
 def size_of(data: Any) -> int:

@@ -13,6 +13,9 @@ INVOICE_SCHEMA: Final[dict[str, Any]] = {
 EVENT: Final[dict[str, Any]] = {"type": "invoice.approved", "data": {"amount": 120}}
 """A valid event of the declared type."""
 
+CLERK: Final = {"type": "clerk", "id": "c-17", "name": "Ada Lovelace"}
+"""An actor of such an event."""
+
 
 def declare_event_type(
     api: ApiClient, operator: Person | Caller, name: str = "invoice.approved", schema: Any = None, **fields: Any

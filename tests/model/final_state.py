@@ -8,7 +8,7 @@ from tests.harness.reconciliations import find_disagreements
 from tests.model.action_groups.erasures import check_erasures
 from tests.model.action_groups.event_types import check_event_types
 from tests.model.action_groups.faults import apply_elapsed_time, run_until_idle
-from tests.model.action_groups.log_streams import PROGRESS_FIELDS, check_log_streams
+from tests.model.action_groups.log_streams import PROGRESS_FIELDS, check_log_streams, check_repeated_batches
 from tests.model.action_groups.organizations import restore
 from tests.model.action_groups.pages import visit
 from tests.model.action_groups.proofs import check_proofs
@@ -66,6 +66,7 @@ def check_final_state(run: ModelRun) -> None:
         check_proofs(run, organization, entries)
         check_erasures(run, organization)
     check_event_types(run)
+    check_repeated_batches(run)
     # No event of an organization may arrive at the subscribers of another.
     subscribers = run.model.list_all("webhook") + run.model.list_all("channel")
     log_ids = {record.internal.get("url") or record.fields["url"]: record.log_id for record in subscribers}

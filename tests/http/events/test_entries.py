@@ -1,7 +1,7 @@
 """Application events: writing one or several, and listing them."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Final
 from unittest.mock import Mock
 
 import pytest
@@ -9,18 +9,15 @@ import pytest
 from chalicelib.features.events.entries.logic import reporting
 from chalicelib.features.events.types.logic import definitions
 from chalicelib.kernel.core.clock import after, now
-from tests.harness import memory_aws
+from tests.harness.application_events import INVOICE
 from tests.harness.audit_logs import list_entries, verify_integrity
-from tests.harness.clock import Clock
-from tests.harness.event_types import EVENT
+from tests.harness.event_types import CLERK, EVENT
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.organizations import create_api_key, create_organization
 from tests.harness.service_keys import create_service_key
 
 pytestmark = pytest.mark.usefixtures("declared_types")
 
-CLERK: Final = {"type": "clerk", "id": "c-17", "name": "Ada Lovelace"}
-INVOICE: Final = {"type": "invoice", "id": "INV-42", "name": "Invoice 42"}
 DAY: Final = 24 * 3600
 
 
@@ -208,60 +205,6 @@ class TestList:
     def test_entries_of_another_origin_of_the_same_actor_do_not_appear(self, post, list_events, ada):
         written = post().json
         assert list_events(actorId=ada.id) == [written]
-
-
-class TestVolumeLimits:
-    @pytest.fixture(autouse=True)
-    def _frozen(self, declared_types: None, clock: Clock, configure: Any) -> None:
-        clock.freeze()
-        configure(events_per_second="1", requests_per_minute="2")
-
-    def test_events_are_limited_instead_of_requests(self, post, post_batch):
-        for remaining in (59, 58, 57):
-            answer = post().expect(201)
-            assert answer.headers["RateLimit"].startswith(f'"events";r={remaining};')
-            assert '"requests"' not in answer.headers["RateLimit-Policy"]
-        post_batch([EVENT] * 25).expect(201)
-        post_batch([EVENT] * 25).expect(201)
-        refused = post_batch([EVENT] * 8)
-        assert refused.status_and_code == "429 rate_limited"
-        assert refused.headers["RateLimit-Policy"] == '"events";q=60;w=60'
-        assert 1 <= int(refused.headers["Retry-After"]) <= 60
-        post_batch([EVENT] * 7).expect(201)
-
-    def test_a_rejected_request_writes_nothing_and_succeeds_after_the_reset(self, post, post_batch, clock):
-        for _ in range(2):
-            post_batch([EVENT] * 25).expect(201)
-        post_batch([EVENT] * 10).expect(201)
-        before = memory_aws.all_items()
-        refused = post(headers={"Idempotency-Key": "k-2"})
-        assert (refused.status, memory_aws.all_items()) == (429, before)
-        clock.shift(seconds=int(refused.headers["Retry-After"]))
-        post(headers={"Idempotency-Key": "k-2"}).expect(201)
-
-    def test_bytes_are_limited_too(self, post, configure):
-        configure(events_per_second="0", event_bytes_per_second="100")
-        assert post({"data": {"amount": 1, "note": "x" * 5000}}).status == 201
-        refused = post({"data": {"amount": 1, "note": "x" * 2000}}).expect_problem(
-            "429 rate_limited", "100 bytes of events"
-        )
-        assert refused.headers["RateLimit-Policy"] == '"event-bytes";q=6000;w=60'
-
-    def test_organizations_are_limited_separately(self, api, operator, stranger, post_batch):
-        for _ in range(2):
-            post_batch([EVENT] * 25).expect(201)
-        post_batch([EVENT] * 10).expect(201)
-        other = create_organization(api, stranger)
-        api.post(f"{other.path}/events", caller=stranger, json=EVENT).expect(201)
-
-    def test_invalid_requests_are_limited_as_requests_are(self, post):
-        assert [post({"type": "x.y"}).status for _ in range(3)] == [422, 422, 429]
-        assert post().headers["RateLimit-Policy"] == '"failed-requests";q=2;w=60'
-
-    def test_the_volume_of_a_repeated_request_is_not_counted_again(self, post):
-        answers = [post(headers={"Idempotency-Key": "k-3"}) for _ in range(2)]
-        assert [each.status for each in answers] == [201] * 2
-        assert post().headers["RateLimit"].startswith('"events";r=58;')
 
 
 def test_concurrent_requests_of_one_organization_all_succeed(conflicts, post_batch, list_events):

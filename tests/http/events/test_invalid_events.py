@@ -6,12 +6,11 @@ from typing import Final
 import pytest
 
 from chalicelib.kernel.core.clock import after, now
-from tests.harness.event_types import EVENT
+from tests.harness.application_events import INVOICE
+from tests.harness.event_types import CLERK, EVENT
 
 pytestmark = pytest.mark.usefixtures("declared_types")
 
-CLERK: Final = {"type": "clerk", "id": "c-17", "name": "Ada Lovelace"}
-INVOICE: Final = {"type": "invoice", "id": "INV-42", "name": "Invoice 42"}
 DAY: Final = 24 * 3600
 
 

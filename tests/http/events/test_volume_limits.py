@@ -1,4 +1,4 @@
-"""Requests to write application events that write nothing: they use up no volume, and their number is limited."""
+"""The limits of the volume of application events, and of the number of requests to write them that write nothing."""
 
 from typing import Any, Final
 
@@ -6,12 +6,11 @@ import pytest
 
 from chalicelib.features.events.types.logic import data_validation
 from chalicelib.kernel.execution import attempts
-from tests.harness.api import ApiClient
-from tests.harness.callers import Person
+from tests.harness import memory_aws
 from tests.harness.clock import Clock
-from tests.harness.event_types import EVENT, declare_event_type
+from tests.harness.event_types import EVENT
 from tests.harness.faults import Fault, inject_fault
-from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
+from tests.harness.organizations import create_api_key, create_organization
 from tests.harness.service_keys import create_service_key
 
 INVALID: Final[dict[str, Any]] = {"type": "invoice.approved", "data": {"amount": 0}}
@@ -33,9 +32,7 @@ REQUESTS_THAT_WRITE_NOTHING: Final[dict[str, dict[str, Any]]] = {
 
 
 @pytest.fixture(autouse=True)
-def _limited(api: ApiClient, organization: CreatedOrganization, operator: Person, clock: Clock, configure: Any) -> None:
-    assert organization.id
-    declare_event_type(api, operator)
+def _limited(declared_types: None, clock: Clock, configure: Any) -> None:
     clock.freeze()
     configure(events_per_second="1", requests_per_minute=str(LIMIT))
 
@@ -49,20 +46,12 @@ def post(api, organization, ada):
 
 
 @pytest.fixture
-def post_batch(api, organization, ada):
-    """A function that writes a number of equal events."""
-    return lambda count, event=EVENT, **options: api.post(
-        f"{organization.path}/events/batch", json={"events": [event] * count}, **{"caller": ada, **options}
-    )
-
-
-@pytest.fixture
 def use_up_the_volume(post_batch):
     """A function that writes as many events as the organization can write in a minute."""
 
     def use_up() -> None:
         for count in (25, 25, 10):
-            post_batch(count).expect(201)
+            post_batch([EVENT] * count).expect(201)
 
     return use_up
 
@@ -111,20 +100,54 @@ class TestTheNumberOfRequestsThatWriteNothing:
 
 
 class TestVolume:
+    def test_is_limited_instead_of_the_number_of_requests(self, post, post_batch):
+        for remaining in (59, 58, 57, 56):
+            answer = post().expect(201)
+            assert answer.headers["RateLimit"].startswith(f'"events";r={remaining};')
+            assert '"requests"' not in answer.headers["RateLimit-Policy"]
+        post_batch([EVENT] * 25).expect(201)
+        post_batch([EVENT] * 25).expect(201)
+        refused = post_batch([EVENT] * 7)
+        assert refused.status_and_code == "429 rate_limited"
+        assert refused.headers["RateLimit-Policy"] == '"events";q=60;w=60'
+        assert 1 <= int(refused.headers["Retry-After"]) <= 60
+        post_batch([EVENT] * 6).expect(201)
+
+    def test_of_a_rejected_request_is_written_after_the_reset(self, post, use_up_the_volume, clock):
+        use_up_the_volume()
+        before = memory_aws.all_items()
+        refused = post(headers=KEY)
+        assert (refused.status, memory_aws.all_items()) == (429, before)
+        clock.shift(seconds=int(refused.headers["Retry-After"]))
+        post(headers=KEY).expect(201)
+
+    def test_is_limited_in_bytes_too(self, post, configure):
+        configure(events_per_second="0", event_bytes_per_second="100")
+        post(json={**EVENT, "data": {"amount": 1, "note": "x" * 5000}}).expect(201)
+        refused = post(json={**EVENT, "data": {"amount": 1, "note": "x" * 2000}}).expect_problem(
+            "429 rate_limited", "100 bytes of events"
+        )
+        assert refused.headers["RateLimit-Policy"] == '"event-bytes";q=6000;w=60'
+
+    def test_is_limited_for_each_organization(self, api, stranger, use_up_the_volume):
+        use_up_the_volume()
+        other = create_organization(api, stranger)
+        api.post(f"{other.path}/events", caller=stranger, json=EVENT).expect(201)
+
     def test_is_checked_before_the_schema(self, post_batch, use_up_the_volume, monkeypatch):
         use_up_the_volume()
         monkeypatch.setattr(data_validation, "list_data_errors", None)
-        assert post_batch(25, INVALID).headers["RateLimit-Policy"] == '"events";q=60;w=60'
+        assert post_batch([INVALID] * 25).headers["RateLimit-Policy"] == '"events";q=60;w=60'
 
     def test_is_not_used_up_by_requests_that_write_nothing(self, post, post_batch, configure, monkeypatch):
         configure(requests_per_minute="0")
         monkeypatch.setattr(attempts, "_MAX_ATTEMPTS", 1)
         post(headers=KEY).expect(201)
         for _ in range(10):
-            assert post_batch(25, INVALID).status == 422
+            assert post_batch([INVALID] * 25).status == 422
             assert post(headers=KEY).status == 201
             with inject_fault(Fault.CONFLICT, call_name=COMMIT, times=None):
-                assert post_batch(25).status == 409
+                assert post_batch([EVENT] * 25).status == 409
         assert post().headers["RateLimit"].startswith('"events";r=58;')
 
     def test_of_a_request_that_may_have_been_written_counts(self, post):
