@@ -14,7 +14,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 BIN := .venv/bin
 DEV := .venv-dev/bin
 # Folders whose tests need Node packages.
-NODE := tests/security/analyser tests/docs/receiver tests/issuer tests/rendering
+NODE := clients/typescript tests/clients tests/security/analyser tests/docs/receiver tests/issuer tests/rendering console
 # The folder of the load generator, a Node package.
 LOAD := benchmarks/performance
 # What the tests need. Documented commands run in .venv.
@@ -33,13 +33,13 @@ run: .venv/installed .venv-emulator/installed ## start the service on this machi
 	@exec $(BIN)/python -m local run --port $(PORT) $(if $(filter-out 0,$(FRESH)),--fresh) $(if $(filter-out 0,$(SEED)),--seed)
 
 .PHONY: test
-test: ## check style and types, and run the tests (15 minutes on two cores)
+test: ## check style and types, and run the tests (25 minutes on two cores)
 	@$(MAKE) --no-print-directory --jobs=2 lint types
 	@$(MAKE) --no-print-directory pytest COVERAGE='$(COVERAGE)'
 
 .PHONY: test-all
 test-all: COVERAGE := --cov --cov-report= --cov-fail-under=0
-test-all: test ## run all checks, as CI does: those of `make test`, then the exhaustive tests, with coverage (45 minutes)
+test-all: test ## run all checks, as CI does: those of `make test`, then the exhaustive tests, with coverage (50 minutes)
 	$(PYTEST) -m exhaustive --cov --cov-append --cov-report=term
 
 .PHONY: test-changed
@@ -58,8 +58,10 @@ audit: .venv-dev/installed ## report pinned libraries with known vulnerabilities
 	@$(DEV)/python -m local.tools.audit_dependencies
 
 .PHONY: types
-types: .venv-dev/installed ## check static types
+types: .venv-dev/installed clients/typescript/node_modules/installed console/node_modules/installed ## check static types
 	$(DEV)/mypy
+	@$(DEV)/python -m local.tools.node_script clients/typescript types
+	$(CONSOLE) types
 
 .PHONY: tools
 tools: .venv-dev/installed $(NODE:%=%/node_modules/installed) ## download Node and Chromium to .tools, if the machine has none
@@ -118,8 +120,23 @@ openapi: .venv-dev/installed ## regenerate openapi.json
 	$(DEV)/python -m chalicelib.entrypoints.openapi > openapi.json.new
 	mv openapi.json.new openapi.json
 
+.PHONY: clients
+clients: openapi clients/typescript/node_modules/installed ## regenerate openapi.json and the clients in clients
+	$(DEV)/python -m local.generators.clients
+
+# Runs a script of the console's package.
+CONSOLE = @$(DEV)/python -m local.tools.node_script console
+
+.PHONY: console
+console: console/node_modules/installed ## build the console into the folder from which the service serves it
+	$(CONSOLE) build
+
+.PHONY: console-dev
+console-dev: console/node_modules/installed ## serve the console from its sources, for a running service (ATRIUM_URL=http://127.0.0.1:8000)
+	$(CONSOLE) dev
+
 .PHONY: docs-assets
-docs-assets: .venv-dev/installed ## download the pinned library of the documentation page
+docs-assets: .venv-dev/installed ## download the pinned library that searches the documentation
 	$(DEV)/python -m local.generators.docs_assets
 
 .PHONY: reference-data

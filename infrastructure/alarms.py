@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from chalicelib.kernel.work.dead_letters import dead_letter_queue_name
 from infrastructure.cfn import TEMPLATE_STAGE, logical_id, ref, sub
 from infrastructure.data_stores import Resources
-from infrastructure.resources import INDEX_KEYS, QUEUES, dead_letter_queue, queue_name
+from infrastructure.resources import INDEX_KEYS, QUEUES, queue_name
 
 MINUTE: Final = 60
 FIVE_MINUTES: Final = 300
@@ -217,7 +218,7 @@ def _queue_alarms() -> dict[str, Alarm]:
         )
         found[f"dead-letters-{short}"] = Alarm(
             f"A message of the queue {short} failed at every attempt.",
-            {"waiting": queue_metric(dead_letter_queue(name), "ApproximateNumberOfMessagesVisible")},
+            {"waiting": queue_metric(dead_letter_queue_name(name), "ApproximateNumberOfMessagesVisible")},
             0,
             treat_missing_data="ignore",  # SQS stops reporting an unused queue after hours; its messages remain.
         )
@@ -395,6 +396,4 @@ def _metric(metric: Metric) -> dict[str, Any]:
 
 
 def _substitute(value: str) -> Any:
-    if value == TEMPLATE_STAGE.name:
-        return ref("Stage")
-    return sub(value) if "$" in value else value
+    return ref("Stage") if value == TEMPLATE_STAGE.name else sub(value) if "$" in value else value

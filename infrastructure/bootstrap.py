@@ -10,10 +10,11 @@ from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest_names
 from chalicelib.kernel.core.settings import EMAIL_PATTERN, SettingsError, parse_settings, settings_model
+from chalicelib.kernel.identity.discovery import discovery_url
 from infrastructure import access_log, cloudformation, configuration, mail_checks, safeguards, secrets
 from infrastructure.account import CommandError, client, current_stage, translate_errors
 from infrastructure.alarms import RATE_PARAMETER
-from infrastructure.discovery import discover_jwks_url
+from infrastructure.discovery import discover_console_origins, discover_jwks_url
 from infrastructure.names import Stage, primary_stage_name
 from infrastructure.policies import mail_domain, policies
 from infrastructure.quotas import read_throttle
@@ -37,7 +38,7 @@ _MANAGED_SETTINGS: Final = frozenset(
         *ARGUMENTS.values(),
         *secrets.SECRETS.values(),
         *(queue_setting(queue).upper() for queue in QUEUES),
-        *("STAGE", "AWS_ENDPOINT_URL", "EXPORTS_BUCKET"),
+        *("STAGE", "AWS_ENDPOINT_URL", "EXPORTS_BUCKET", "CONSOLE_ISSUER_ORIGINS"),
         *("AUDIT_PUBLIC_KEYS", "AUDIT_FORMER_PUBLIC_KEYS", "EDGE_SECRET_DIGESTS"),
         *configuration.UPGRADE_SETTINGS,
     }
@@ -88,6 +89,7 @@ def bootstrap(
     here = _check_preconditions(name, stored, requested, alarms_to, safeguard_arguments)
     if "AUTH_JWKS" not in (requested if "AUTH_ISSUER" in requested else stored | requested):
         requested["AUTH_JWKS"] = discover_jwks_url({**stored, **requested}["AUTH_ISSUER"])
+    requested |= _discovered_console_origins(stored | requested)
     stage = _locate_stage(here, stored, requested)
     new_settings = data_settings(stage) | requested
     parse_settings({key.lower(): value for key, value in (stored | _PLACEHOLDER_SECRETS | new_settings).items()})
@@ -98,6 +100,14 @@ def bootstrap(
     safeguards.create_or_update_safeguards(stage, safeguard_arguments, alarms_to)
     print(f"\nWrote .chalice/config.json and .chalice/policies/{name}/. Commit them: they contain no secrets. Next:")
     print(f"    make deploy STAGE={name}")
+
+
+def _discovered_console_origins(all_settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the setting with the origins of the console's issuer, if the console has a client. Raises CommandError."""
+    if not all_settings.get("CONSOLE_CLIENT_ID"):
+        return {}
+    url = all_settings.get("CONSOLE_DISCOVERY_URL") or discovery_url(all_settings["AUTH_ISSUER"])
+    return {"CONSOLE_ISSUER_ORIGINS": discover_console_origins(url)}
 
 
 def requested_settings(arguments: Mapping[str, str], further_settings: Sequence[str]) -> dict[str, str]:

@@ -14,7 +14,16 @@ from botocore.loaders import Loader
 
 API_ACTIONS: Final[Mapping[str, frozenset[str]]] = {
     "dynamodb": frozenset({"BatchGetItem", "GetItem", "Query", "TransactWriteItems", "UpdateItem"}),
-    "sqs": frozenset({"GetQueueAttributes", "SendMessage", "SendMessageBatch"}),
+    "sqs": frozenset(
+        {
+            "ChangeMessageVisibility",
+            "DeleteMessage",
+            "GetQueueAttributes",
+            "ReceiveMessage",
+            "SendMessage",
+            "SendMessageBatch",
+        }
+    ),
 }
 """The API actions of each service that the functions call."""
 _ENDPOINT_SERVICES: Final = ("dynamodb", "email", "kms", "s3", "sqs", "sts")

@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from chalicelib.kernel.work.dead_letters import dead_letter_queue_name
 from infrastructure.alarms import Metric, api_metric, function_metric, queue_metric, service_metric, table_metric
 from infrastructure.cfn import TEMPLATE_STAGE, sub
 from infrastructure.data_stores import Resources
-from infrastructure.resources import QUEUES, dead_letter_queue
+from infrastructure.resources import QUEUES
 
 RECORD_KINDS: Final = ("request", "message", "schedule")
 
@@ -28,7 +29,7 @@ def dashboard_resource(functions: Iterable[str]) -> Resources:
 
 def define_graphs(functions: list[str]) -> Mapping[str, list[Metric]]:
     """Return the metrics of each graph by its title."""
-    dead = [dead_letter_queue(name) for name in QUEUES]
+    dead = [dead_letter_queue_name(name) for name in QUEUES]
     return {
         "Requests": [api_metric("Count", "Sum"), api_metric("4XXError", "Sum"), api_metric("5XXError", "Sum")],
         "Latency of requests, ms": [

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT
+from chalicelib.kernel.work.dead_letters import dead_letter_queue_name
 from infrastructure.cfn import (
     RETAINED,
     TEMPLATE_STAGE,
@@ -23,7 +24,6 @@ from infrastructure.resources import (
     POINT_IN_TIME_RECOVERY_DAYS,
     QUEUES,
     TTL_ATTRIBUTE,
-    dead_letter_queue,
     queue_name,
     table_definition,
 )
@@ -96,13 +96,13 @@ def _queues() -> Resources:
         for queue, attributes in QUEUES.items()
         for name, properties in (
             (queue_logical_id(queue), _queue(queue, attributes)),
-            (queue_logical_id(dead_letter_queue(queue)), _dead_letter_queue(queue, attributes)),
+            (queue_logical_id(dead_letter_queue_name(queue)), _dead_letter_queue(queue, attributes)),
         )
     }
 
 
 def _queue(queue: str, attributes: dict[str, str]) -> dict[str, Any]:
-    dead = get_att(queue_logical_id(dead_letter_queue(queue)), "Arn")
+    dead = get_att(queue_logical_id(dead_letter_queue_name(queue)), "Arn")
     return {
         "QueueName": sub(queue_name(TEMPLATE_STAGE.prefix, queue)),
         **{name: _parse_attribute(text) for name, text in attributes.items()},
@@ -114,7 +114,7 @@ def _dead_letter_queue(queue: str, attributes: dict[str, str]) -> dict[str, Any]
     # By name, because a reference would create a cycle with the redrive policy above.
     source = sub(TEMPLATE_STAGE.queue_arn(queue))
     return {
-        "QueueName": sub(queue_name(TEMPLATE_STAGE.prefix, dead_letter_queue(queue))),
+        "QueueName": sub(queue_name(TEMPLATE_STAGE.prefix, dead_letter_queue_name(queue))),
         **({"FifoQueue": True} if "FifoQueue" in attributes else {}),
         "MessageRetentionPeriod": DEAD_LETTER_RETENTION_SECONDS,
         "RedriveAllowPolicy": {"redrivePermission": "byQueue", "sourceQueueArns": [source]},

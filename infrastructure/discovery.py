@@ -31,6 +31,19 @@ def discover_jwks_url(issuer: str) -> str:
     return str(document["jwks_uri"])
 
 
+def discover_console_origins(url: str) -> str:
+    """Return the origins that the console calls to sign in, separated by commas: those of discovery and of tokens.
+
+    `url`: that of the discovery document. Raises CommandError if it cannot be read, or names no endpoint for tokens.
+    """
+    try:
+        token_endpoint = parse_https_url(_fetch_document(url).get("token_endpoint"))
+    except ValueError as error:
+        raise CommandError(f"{url} contains no https URL for tokens: `token_endpoint` {error}.") from None
+    origins = (f"{parts.scheme}://{parts.netloc}" for parts in map(urlsplit, (url, token_endpoint)))
+    return ",".join(dict.fromkeys(origins))
+
+
 def _describe_failure(error: urllib3.exceptions.HTTPError) -> str:
     """Return why a request failed, without the names of Python's classes."""
     if isinstance(error, urllib3.exceptions.NameResolutionError):

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from chalicelib.features.notifications.log_streams.models.destinations import ROLE_NAME_PREFIX
 from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT, KeyPurpose
+from chalicelib.kernel.work.dead_letters import dead_letter_queue_name
 from infrastructure.names import Stage
 from infrastructure.resources import FACETS, INDEX_KEYS, INDEXES, QUEUES
 
@@ -41,8 +42,17 @@ def _write_grant(*actions: str, prefixes: Sequence[str]) -> Grant:
     return Grant("WriteRecords", [f"dynamodb:{action}" for action in actions], ["table"], prefixes=prefixes)
 
 
+def _check_grant(*prefixes: str) -> Grant:
+    """Return the permission to require that records are unchanged, for a function that must not write them."""
+    return Grant("CheckRecords", ["dynamodb:ConditionCheckItem"], ["table"], prefixes=prefixes)
+
+
 def _send_grant(*queues: str) -> Grant:
     return Grant("QueueMessages", ["sqs:SendMessage"], [f"queue {queue}" for queue in queues])
+
+
+def _dead_letters_grant(*actions: str) -> Grant:
+    return Grant("HandleDeadLetters", actions, [f"queue {dead_letter_queue_name(queue)}" for queue in QUEUES])
 
 
 def _decrypt_grant(*purposes: KeyPurpose) -> Grant:
@@ -58,7 +68,22 @@ def _receive_grant(queue: str) -> Grant:
 _ASSUME_STREAM_ROLES: Final = Grant("AssumeStreamRoles", ["sts:AssumeRole"], ["stream roles"], only_other_accounts=True)
 """Customers give these roles access to their buckets, and allow the service to assume them."""
 
-_SCHEDULED_PREFIXES: Final = ("N#", "O#", "P#", "Q#", "RJ#", "SERVICE-KEY#", "V#", "W#", "WITNESSES", "Z#")
+_MIGRATED_PREFIXES: Final = ("DATA", "INVITED#", "L#NAMES#", "MIGRATIONS", "O#*#NAMES#", "ORGANIZATIONS")
+
+_SCHEDULED_PREFIXES: Final = (
+    "LOG-VERIFICATIONS",
+    "N#",
+    "O#",
+    "P#",
+    "Q#",
+    "REDRIVES",
+    "RJ#",
+    "SERVICE-KEY#",
+    "V#",
+    "W#",
+    "WITNESSES",
+    "Z#",
+)
 """Prefixes of items with a scheduled task."""
 
 _EVENTS_PREFIXES: Final = ("A#", "F#", "N#", "Q#", "QUARANTINE#", "V#")
@@ -72,10 +97,13 @@ _API_PREFIXES: Final = (
     "INVITED#",
     "K#",
     "L#",
+    "LOG-VERIFICATIONS",
     "O#",
+    "ORGANIZATIONS",
     "P#",
     "Q#",
     "R#",
+    "REDRIVES",
     "RJ#",
     "S#",
     "SERVICE-KEY",
@@ -95,14 +123,17 @@ _JOBS_PREFIXES: Final = (
     "H#",
     "INVITED#",
     "K#",
+    "LOG-VERIFICATIONS",
     "N#",
     "O#",
+    "ORGANIZATIONS",
     "P#",
     "PACE#",
     "Q#",
     "QUARANTINE#",
     "R#",
     "RA#",
+    "REDRIVES",
     "RJ#",
     "RL#",
     "RO#",
@@ -123,6 +154,7 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
         _write_grant("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem", prefixes=_API_PREFIXES),
         _send_grant("events.fifo"),
         Grant("SeeThatTheQueuesAnswer", ["sqs:GetQueueAttributes"], [f"queue {queue}" for queue in QUEUES]),
+        _dead_letters_grant("sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"),
         Grant("FindTheNewestAnchor", ["s3:ListBucketVersions"], ["bucket anchors"]),
         Grant("ReadAnchors", ["s3:GetObjectVersion"], ["files anchors"]),
         Grant("HandOutExports", ["s3:GetObject"], ["files exports"]),
@@ -159,6 +191,7 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
         _index_grant(*INDEXES, *FACETS),
         _write_grant("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem", prefixes=_JOBS_PREFIXES),
         _send_grant(*QUEUES),
+        _dead_letters_grant("sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"),
         Grant("SendMail", ["ses:SendEmail"], ["identity"]),
         Grant("KeepAnchors", ["s3:GetObjectVersion", "s3:PutObject"], ["files anchors"]),
         Grant("FindTheNewestAnchor", ["s3:ListBucketVersions"], ["bucket anchors"]),
@@ -184,8 +217,10 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
     "anchor": (_index_grant("index2"), _send_grant("jobs")),
     "migrate": (
         _read_grant("BatchGetItem", "GetItem", "Query"),
-        _index_grant("due"),
-        _write_grant("PutItem", "UpdateItem", prefixes=["DATA", "INVITED#", "MIGRATIONS"]),
+        _index_grant("due", "index1", "index2"),
+        Grant("FindTheNewestAnchor", ["s3:ListBucketVersions"], ["bucket anchors"]),
+        _write_grant("PutItem", "UpdateItem", prefixes=_MIGRATED_PREFIXES),
+        _check_grant("L#", "O#", "P#", "W#"),
     ),
 }
 """What each function may do, but for writing its log. Resources have the words of `_arns`.
@@ -247,7 +282,11 @@ def _arns(stage: Stage, key: str, mail_domain_name: str) -> dict[str, str]:
     return {
         "table": stage.table_arn,
         **{f"index {index}": f"{stage.table_arn}/index/{index}" for index in INDEX_KEYS},
-        **{f"queue {queue}": stage.queue_arn(queue) for queue in QUEUES},
+        **{
+            f"queue {name}": stage.queue_arn(name)
+            for queue in QUEUES
+            for name in (queue, dead_letter_queue_name(queue))
+        },
         **{f"bucket {purpose}": arn for purpose, arn in buckets.items()},
         # File names begin with the id of an organization or a log.
         **{f"files {purpose}": f"{arn}/*" for purpose, arn in buckets.items()},

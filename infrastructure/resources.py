@@ -77,12 +77,6 @@ def queue_name(prefix: str, queue: str) -> str:
     return f"{prefix}-{queue}"
 
 
-def dead_letter_queue(queue: str) -> str:
-    """Return the short name of a queue's dead-letter queue: `events-dead.fifo`."""
-    stem, dot, suffix = queue.partition(".")
-    return f"{stem}-dead{dot}{suffix}"
-
-
 def queue_setting(queue: str) -> str:
     """Return the setting with a queue's URL: `events_queue_url`."""
     return f"{queue.removesuffix('.fifo').replace('-', '_')}_queue_url"

@@ -71,7 +71,7 @@ os.environ.update(
 _VARIABLES_OF_LIBRARIES: Final = {"PYTEST_CURRENT_TEST", "AWS_EXECUTION_ENV"}
 """Variables that pytest and Chalice's application set in any test."""
 
-_REPETITIVE_SUITES: Final = ("catalogue", "faults", "model", "property", "security", "stored_forms")
+_REPETITIVE_SUITES: Final = ("catalogue", "console", "faults", "model", "property", "security", "stored_forms")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -67,6 +67,7 @@ _OPERATIONS_BY_CLASS: Final[Mapping[str, tuple[str, ...]]] = {
         "verify_custom_domain",
         "remove_custom_domain",
         "respond_to_invitation",
+        "respond_to_my_invitation",
         "accept_invitation",
     ),
 }

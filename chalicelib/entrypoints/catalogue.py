@@ -27,10 +27,12 @@ FEATURES: Final = (
     "tenancy.email_suppressions",
     "tenancy.api_keys",
     "tenancy.me",
+    "overviews.organization_summaries",
     "audit.log",
     "audit.witnesses",
     "audit.exports",
     "audit.reconciliations",
+    "audit.log_verifications",
     "audit.proofs",
     "events.entries",
     "privacy.erasures",
@@ -62,6 +64,8 @@ FEATURES: Final = (
     "reference",
     "admin.migrations",
     "admin.status",
+    "admin.dead_letters",
+    "admin.organizations",
     "admin.chain_tests",
     "events.types",
     "events.service_keys",
@@ -78,7 +82,9 @@ def all_route_groups() -> tuple[RouteGroup, ...]:
     modules = [
         *(module for module in module_names if find_spec(module)),
         "chalicelib.entrypoints.event_types",
+        "chalicelib.entrypoints.signed_links",
         "chalicelib.entrypoints.documentation",
+        "chalicelib.entrypoints.console",
     ]
     return tuple(import_module(name).routes for name in modules)
 
@@ -108,6 +114,9 @@ def register_tasks() -> None:
     for feature in FEATURES:
         if find_spec(module := f"chalicelib.features.{feature}.tasks"):
             import_module(module)
+
+
+tasks.register_importer(register_tasks)
 
 
 @cache

@@ -1,18 +1,25 @@
-"""The OpenAPI document, the documentation page that shows it, and the files of that page.
+"""The OpenAPI document, the pages of the documentation, and their files.
+
+`make generate` writes the pages, so that they appear at once and the service renders nothing.
 
 The files include `verify.py`, the script that verifies exports and receipts of an audit log without the service. Its
 text is in a file with another ending, because the package of the service contains no source files.
 """
 
-import hashlib
-from functools import cache
 from html import escape
 from pathlib import Path
-from string import Template
 from typing import Annotated, Final
 
 from pydantic import Field
 
+from chalicelib.entrypoints.static_files import (
+    IMMUTABLE,
+    PAGE_HEADERS,
+    REVALIDATED,
+    fingerprint,
+    read_text,
+    respond_with_file,
+)
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import pattern_validator_and_schema
@@ -24,33 +31,27 @@ from chalicelib.kernel.operations.route_groups import RouteGroup
 routes: Final = RouteGroup("documentation")
 
 _FOLDER: Final = Path(__file__).parent / "docs"
+_PAGES: Final = _FOLDER / "pages"
 _ASSETS: Final = {
     "docs.css": _FOLDER / "docs.css",
     "docs.js": _FOLDER / "docs.js",
     "favicon.svg": _FOLDER / "favicon.svg",
-    "swagger-ui.css": _FOLDER / "vendor/swagger-ui.css",
-    "swagger-ui-bundle.js": _FOLDER / "vendor/swagger-ui-bundle.js",
+    "minisearch.js": _FOLDER / "vendor/minisearch.js",
+    "search.json": _PAGES / "search.json",
+    "llms.txt": _PAGES / "llms.txt",
     "verify.py": _FOLDER / "verify.txt",
 }
-_MEDIA_TYPES: Final = {
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".py": "text/x-python; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
 _AssetName = Annotated[
-    str, *pattern_validator_and_schema(r"^[a-z0-9.-]{1,64}$", "must be the name of one of the page's files")
+    str, *pattern_validator_and_schema(r"^[a-z0-9.-]{1,64}$", "must be the name of a page or of a file of the pages")
 ]
-_FINGERPRINT_CHARACTERS: Final = 16
+_BASE: Final = "%BASE%"
+"""Stands for the path of the service in the links of the pages."""
 
-# The page loads nothing from other hosts, and sends requests to none, so a credential that is typed in stays here.
-_PAGE_HEADERS: Final = {
-    "Cache-Control": "no-cache",
+# The pages load nothing from other hosts, and send requests to none.
+_HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
+    **PAGE_HEADERS,
 }
 
 
@@ -98,53 +99,58 @@ def get_openapi_document(_ctx: Context) -> Annotated[RawResponse, "application/j
     Use it to generate a client, to validate requests, or to import the API into a tool. It is the document of the
     running version, and needs no credential.
     """
-    return RawResponse(_read_text(_FOLDER / "openapi.json"), "application/json", {"Cache-Control": "no-cache"})
+    return RawResponse(read_text(_FOLDER / "openapi.json"), "application/json", {"Cache-Control": "no-cache"})
 
 
 @routes.get("/docs", access=Caller.PUBLIC, scope=None, emits=None)
 def get_docs(ctx: Context) -> Annotated[RawResponse, "text/html"]:
-    """Get the documentation page, on which the operations can be read and tried out.
+    """Get the first page of the documentation: the API reference, and the guides beside it.
 
-    The page shows the OpenAPI document. It accepts a token or an API key, sends requests only to this service, and
-    loads nothing from other hosts.
+    The pages need no credential and load nothing from other hosts.
     """
-    return RawResponse(_render_docs_page(ctx.request.base), "text/html; charset=utf-8", _PAGE_HEADERS)
+    return _respond_with_file(ctx, _PAGES / "index.html")
 
 
 @routes.get("/docs/{asset}", access=Caller.PUBLIC, scope=None, emits=None)
 def get_docs_asset(
-    _ctx: Context, asset: _AssetName, query: AssetQuery
-) -> Annotated[RawResponse, "text/javascript", "text/css", "image/svg+xml", "text/x-python"]:
-    """Get a file of the documentation page: a script, a stylesheet or an image.
+    ctx: Context, asset: _AssetName, query: AssetQuery
+) -> Annotated[
+    RawResponse,
+    "text/html",
+    "text/markdown",
+    "text/plain",
+    "text/javascript",
+    "text/css",
+    "application/json",
+    "image/svg+xml",
+    "text/x-python",
+]:
+    """Get a page of the documentation, such as `tour`, or a file: its Markdown, a script, a stylesheet or an image.
 
-    `verify.py` is a program that verifies exports and receipts of an audit log. Its first lines describe its usage.
+    `tour.md` is the Markdown of the page `tour`. `verify.py` is a program that verifies exports and receipts of an
+    audit log. Its first lines describe its usage.
     """
-    if asset not in _ASSETS:
+    if asset in _ASSETS:
+        return _respond_with_file(ctx, _ASSETS[asset], query.v)
+    page = _PAGES / (asset if asset.endswith((".md", ".svg")) else f"{asset}.html")
+    if asset == "index" or not page.is_file():
         raise not_found()
-    text = _read_text(_ASSETS[asset])
-    cache_control = "public, max-age=31536000, immutable" if query.v == _asset_fingerprint(asset) else "no-cache"
-    headers = {"Cache-Control": cache_control, "X-Content-Type-Options": "nosniff"}
-    return RawResponse(text, _MEDIA_TYPES[Path(asset).suffix], headers)
+    return _respond_with_file(ctx, page)
 
 
-def _render_docs_page(base_path: str) -> str:
+@routes.get("/llms.txt", access=Caller.PUBLIC, scope=None, emits=None)
+def get_llms_text(ctx: Context) -> Annotated[RawResponse, "text/plain"]:
+    """Get a list of the pages of the documentation for language models (llmstxt.org).
+
+    Each page is Markdown.
+    """
+    return _respond_with_file(ctx, _ASSETS["llms.txt"])
+
+
+def _respond_with_file(ctx: Context, file: Path, version: str | None = None) -> RawResponse:
+    """Return a file. With `version`, its fingerprint, caches keep it for a year."""
     # Absolute paths also work below the path of a gateway's stage, and for the URL `/docs/`.
-    base_path = escape(base_path)
-    asset_urls = {
-        _template_variable_name(name): f"{base_path}/docs/{name}?v={_asset_fingerprint(name)}" for name in _ASSETS
-    }
-    return Template(_read_text(_FOLDER / "index.html")).substitute(asset_urls, base=base_path)
-
-
-def _template_variable_name(asset_name: str) -> str:
-    return asset_name.replace(".", "_").replace("-", "_")
-
-
-@cache
-def _asset_fingerprint(asset_name: str) -> str:
-    return hashlib.sha256(_ASSETS[asset_name].read_bytes()).hexdigest()[:_FINGERPRINT_CHARACTERS]
-
-
-@cache
-def _read_text(file: Path) -> str:
-    return file.read_text(encoding="utf-8")
+    text = read_text(file).replace(_BASE, escape(ctx.request.base))
+    suffix = ".py" if file.name == "verify.txt" else file.suffix
+    is_immutable = version is not None and version == fingerprint(file)
+    return respond_with_file(text, suffix, _HEADERS, IMMUTABLE if is_immutable else REVALIDATED)

@@ -24,7 +24,7 @@ from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import DEPRECATION_HEADERS, EXPOSED_HEADERS, LIST_HEADERS, Request, Response
 
 _ALLOWED_REQUEST_HEADERS: Final = (
-    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token, Prefer"
+    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token, Link-Token, Prefer"
 )
 _PATHS_WITH_HEAD: Final = ("/sites/resolve",)
 """Paths whose GET operation also accepts HEAD. A CDN forwards the method with which a visitor requests a page."""

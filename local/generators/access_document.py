@@ -42,6 +42,8 @@ A caller has one of these credentials:
 - **A service key** of the deployment, which operators create for your own back end. It writes and reads application
   events in all organizations, within its scopes and event types. Every other operation refuses it with 403
   `insufficient_scope`, except those that are open to everybody and `get_me`.
+- **A signed link**, which an admin creates for somebody without an account. For an hour its holder may call the
+  operations that say so, for the record of the link, with the rights of the admin.
 - **None.** Only the operations with "everybody" accept such requests, and those that take the token of a record in a
   header.
 
@@ -93,6 +95,7 @@ _CALLERS: Final = {
     Caller.PRINCIPAL: "every user, for what they can see",
     Caller.USER: "every user",
     Caller.OPERATOR: "operators",
+    Caller.LINK: "the holder of a signed link",
 }
 
 
@@ -208,7 +211,7 @@ def who_may_call(operation: Operation) -> str:
         return f"{text}, as its description states" if operation.extra_check else text
     if isinstance(rule, RequireRecordToken):
         return f"whoever has the token of the record, in the header `{rule.header}`"
-    return _role_text(rule)
+    return f"{_role_text(rule)}{'; the holder of a signed link' if operation.link_types else ''}"
 
 
 def _role_text(rule: RequireRole) -> str:

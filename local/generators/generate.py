@@ -179,6 +179,14 @@ GENERATED: Final[Mapping[str, Callable[[], str]]] = {
 """The generated files, and the functions that return their contents."""
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write all generated files. The pages of the documentation come last, because they contain the others."""
+    from local.generators.docs_site import pages
+
     for file, text in GENERATED.items():
         (ROOT / file).write_text(text())
+    pages.main()
+
+
+if __name__ == "__main__":
+    main()

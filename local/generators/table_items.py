@@ -4,6 +4,7 @@ from typing import Final
 
 from chalicelib.features.audit.witnesses.logic import anchor_list, anchor_log, anchored_checkpoints
 from chalicelib.features.events.types.entities import TYPE_NAMES_PARTITION
+from chalicelib.features.leads.entities import Lead
 from chalicelib.features.notifications.logic.stream_wakeups import streams_key
 from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit
@@ -27,6 +28,7 @@ from chalicelib.features.taxonomy.attachments.entities import entity_attachments
 from chalicelib.features.taxonomy.entities import slug_index
 from chalicelib.features.tenancy.api_keys.entities import KEY_DEPENDENCY_PREFIX
 from chalicelib.features.tenancy.entities.memberships import email_sort_key
+from chalicelib.features.tenancy.entities.organizations import DIRECTORY_PARTITION, ID_KEY_PREFIX, WORD_KEY_PREFIX
 from chalicelib.features.tenancy.invitations.entities import address_partition
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.audit_log import ledger, quarantine, tile_storage
@@ -36,7 +38,9 @@ from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.identity import auth, userinfo
 from chalicelib.kernel.permissions.access_epochs import organization_partition
 from chalicelib.kernel.rate_limits import request_quota
+from chalicelib.kernel.storage import name_index
 from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
 from chalicelib.kernel.trees.tree import Tree
 
 GUARD: Final = "unique value guard"
@@ -46,6 +50,7 @@ _PLATFORM: Final = "{platform_id}"
 _TAXONOMY: Final = f"P#{_PLATFORM}#T"
 _NODES: Final = Tree(_TAXONOMY, "")
 _PAGES: Final = Tree(TREE_PARTITION, "")
+_NAME_AND_ID: Final = f"{{name}}{name_index.END_OF_NAME}{{id}}"
 
 
 ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
@@ -92,7 +97,41 @@ ITEMS_WITHOUT_RECORD: Final[list[tuple[str, ItemKey, str]]] = [
         ("P#{platform_id}", email_sort_key("{email}", "{user_id}")),
         "a platform's member, by e-mail address",
     ),
-    ("invitation by address", (address_partition("{email}"), "{id}"), "a pending invitation, for the invitee"),
+    (
+        "organization by id",
+        (DIRECTORY_PARTITION, f"{ID_KEY_PREFIX}{{id}}"),
+        "an organization, in the list for operators",
+    ),
+    (
+        "organization by word",
+        (DIRECTORY_PARTITION, key_prefix_of_exact_name(WORD_KEY_PREFIX, "{word}") + "{id}"),
+        "an organization, by its name without case and accents, or by its slug",
+    ),
+    (
+        "record in alphabetical order",
+        ("O#{organization_id}#NAMES#{list}", name_index.key_prefix_of_search(None) + _NAME_AND_ID),
+        "a member, platform or site of an organization, in the order of their names",
+    ),
+    (
+        "record by name",
+        ("O#{organization_id}#NAMES#{list}", name_index.key_prefix_of_search("") + _NAME_AND_ID),
+        "such a record, by a name, or by the rest of one from a later word on, without case and accents",
+    ),
+    (
+        "lead in alphabetical order",
+        (Lead.all_names.partition, name_index.key_prefix_of_search(None) + _NAME_AND_ID),
+        "a lead, in the order of their contacts",
+    ),
+    (
+        "lead by name",
+        (Lead.all_names.partition, name_index.key_prefix_of_search("") + _NAME_AND_ID),
+        "a lead, by its contact, company or e-mail address, or by the rest of one from a later word on",
+    ),
+    (
+        "invitation by address",
+        (address_partition("{email}"), "{id}"),
+        "an invitation until it expires, for the invitee",
+    ),
     (
         "platform membership",
         ("O#{organization_id}", membership_listing_sort_key("{user_id}", "{platform_id}")),

@@ -12,12 +12,14 @@ from chalicelib.kernel.core.aws import reset_clients
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.settings import SettingsError, settings, settings_model
 from chalicelib.kernel.crypto.checkpoints import public_key
+from chalicelib.kernel.identity.discovery import discovery_url
 from chalicelib.kernel.storage.record_types import register_import_targets
 from infrastructure.account import CommandError
 from infrastructure.configuration import environment_variables, load_stage
 from infrastructure.resources import QUEUES, anchors_bucket, exports_bucket, queue_setting
 from local.paths import settings_file, write_private
 from local.server.issuer import Issuer
+from local.server.sign_in import CLIENT_ID
 
 # Every command that works on a run or a stage chooses its settings here. Some of them look for all record types.
 register_import_targets(KINDS)
@@ -82,7 +84,7 @@ def write_run_settings(folder: Path, *, endpoint: str, public_url: str) -> Path:
 
 
 def _issuer_settings_of_environment() -> dict[str, str]:
-    names = (name for name in settings_model().model_fields if name.startswith("auth_"))
+    names = (name for name in settings_model().model_fields if name.startswith(("auth_", "console_")))
     return {name: os.environ[name.upper()] for name in names if name.upper() in os.environ}
 
 
@@ -142,6 +144,16 @@ def stub_source_settings(base_url: str) -> dict[str, Any]:
     """
     names = [name for name in ("orcid", "openalex", "dblp") if f"{name.upper()}_BASE_URL" not in os.environ]
     return {f"{name}_base_url": base_url for name in names} | {f"{name}_rate": 100 for name in names}
+
+
+def sign_in_settings(url: str) -> dict[str, str]:
+    """Return settings with which people sign in to the console at the local issuer.
+
+    They are empty if the environment configures another issuer, or a client of the console.
+    """
+    if "AUTH_ISSUER" in os.environ or "CONSOLE_CLIENT_ID" in os.environ:
+        return {}
+    return {"console_client_id": CLIENT_ID, "console_discovery_url": discovery_url(url)}
 
 
 def add_settings(file: Path, values: Mapping[str, Any]) -> None:

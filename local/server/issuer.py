@@ -72,9 +72,16 @@ class Issuer:
 
     def create_token(self, person: Person, expires_in: int = TOKEN_LIFETIME_SECONDS) -> str:
         """Return a JWT for a person. `expires_in`: seconds."""
+        return self._sign({"aud": AUDIENCE, **person.claims()}, expires_in)
+
+    def create_id_token(self, person: Person, client_id: str, further_claims: Mapping[str, str]) -> str:
+        """Return the ID token of a person for a client (OpenID Connect Core 1.0, section 2)."""
+        return self._sign({"aud": client_id, **further_claims, **person.claims()}, TOKEN_LIFETIME_SECONDS)
+
+    def _sign(self, own_claims: Mapping[str, object], expires_in: int) -> str:
         folder = self._ensure_key()
         now = int(time.time())
-        claims = {"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + expires_in, **person.claims()}
+        claims = {"iss": ISSUER, "iat": now, "exp": now + expires_in, **own_claims}
         kid = json.loads((folder / "jwks.json").read_text())["keys"][0]["kid"]
         return jwt.encode(claims, (folder / "private.pem").read_text(), _ALGORITHM, headers={"kid": kid})
 

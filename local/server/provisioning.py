@@ -11,13 +11,13 @@ from botocore.exceptions import ClientError
 
 from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.work.dead_letters import dead_letter_queue_name
 from infrastructure.resources import (
     DEAD_LETTER_RETENTION_SECONDS,
     MAX_RECEIVES,
     QUEUES,
     TTL_ATTRIBUTE,
     anchors_bucket,
-    dead_letter_queue,
     exports_bucket,
     queue_name,
     queue_setting,
@@ -72,7 +72,7 @@ def _provision_queue(prefix: str, queue: str) -> str:
     attributes = QUEUES[queue]
     retention = {"MessageRetentionPeriod": str(DEAD_LETTER_RETENTION_SECONDS)}
     fifo = {"FifoQueue": "true"} if "FifoQueue" in attributes else {}
-    dead = _queue(queue_name(prefix, dead_letter_queue(queue)), fifo | retention)
+    dead = _queue(queue_name(prefix, dead_letter_queue_name(queue)), fifo | retention)
     target = client("sqs").get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     redrive = {"deadLetterTargetArn": target, "maxReceiveCount": MAX_RECEIVES}
     return _queue(queue_name(prefix, queue), attributes | {"RedrivePolicy": json.dumps(redrive)})

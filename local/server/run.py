@@ -21,6 +21,7 @@ from local.server.configuration import (
     PREFIX,
     add_settings,
     clear_cloud_variables,
+    sign_in_settings,
     stub_source_settings,
     write_run_settings,
 )
@@ -29,6 +30,7 @@ from local.server.emulator import COMMAND, PYTHON, emulator_environment, respond
 from local.server.issuer import Issuer
 from local.server.processes import Child, ProcessEnded, start_process, stop_processes
 from local.server.provisioning import provision
+from local.server.sign_in import DEVELOPMENT_CONSOLE_URL
 from local.tools.migrate import apply_migrations
 
 _HEALTH: Final = "/_ministack/health"
@@ -74,17 +76,8 @@ def run(port: int, *, fresh: bool, is_seeded: bool, restarts_processes: bool = F
         _wait_until(lambda: responds(emulator_port, _HEALTH), children)
         add_settings(settings_file, provision(PREFIX))
         apply_migrations()
-        # Selected late, because a connection of the migrations could occupy a free port.
-        dns_port, sources_port = free_port(), free_port()
-        stood_in = stub_source_settings(_local_url(sources_port))
-        add_settings(settings_file, {"dns_nameservers": f"127.0.0.1:{dns_port}", **stood_in})
-        children.append(_start("nameserver", ["local.server.dns_server", str(dns_port), str(zone_file(port))], folder))
-        children.append(_start("sources", ["local.server.stub_sources", str(sources_port)], folder))
-        children.append(_start("worker", ["local.server.event_source_emulator"], folder))
-        children.append(_start("service", ["local.server.api", str(port)], folder))
-        if is_seeded:
-            receive = ["local", "receive", "--port", str(receiver_port(port))]
-            children.append(_start("receiver", receive, folder))
+        for name, module in _list_processes(port, settings_file, is_seeded=is_seeded):
+            children.append(_start(name, module, folder))
         _wait_until(lambda: responds(port, "/status"), children)
         print(ready_message(port, folder, time.monotonic() - began), flush=True)
         if is_seeded:
@@ -94,6 +87,26 @@ def run(port: int, *, fresh: bool, is_seeded: bool, restarts_processes: bool = F
         print("Stopping, and saving the data.", flush=True)
     finally:
         _stop_all(children)
+
+
+def _list_processes(port: int, settings_file: Path, *, is_seeded: bool) -> list[tuple[str, list[str]]]:
+    """Return the names and modules of the service and of what surrounds it, after adding settings with their ports."""
+    # Selected late, because a connection of the migrations could occupy a free port.
+    dns_port, sources_port, sign_in_port = free_port(), free_port(), free_port()
+    sign_in = sign_in_settings(_local_url(sign_in_port))
+    further_settings = {**stub_source_settings(_local_url(sources_port)), **sign_in}
+    add_settings(settings_file, {"dns_nameservers": f"127.0.0.1:{dns_port}", **further_settings})
+    modules = {
+        "nameserver": ["local.server.dns_server", str(dns_port), str(zone_file(port))],
+        "sources": ["local.server.stub_sources", str(sources_port)],
+    }
+    if sign_in:
+        console_urls = [f"{_local_url(port)}/console", DEVELOPMENT_CONSOLE_URL]
+        modules["sign-in"] = ["local.server.sign_in", str(sign_in_port), *console_urls]
+    modules |= {"worker": ["local.server.event_source_emulator"], "service": ["local.server.api", str(port)]}
+    if is_seeded:
+        modules["receiver"] = ["local", "receive", "--port", str(receiver_port(port))]
+    return [*modules.items()]
 
 
 def _raise_stopped(*_: object) -> NoReturn:
@@ -197,12 +210,13 @@ def ready_message(port: int, folder: Path, seconds: float) -> str:
     return f"""
 Atrium is ready after {seconds:.1f} s.
 
-  URL    {url}
-  docs   {url}/docs
-  sites  http://<slug>.{sites_domain()}:{port}
-  logs   {os.path.relpath(folder)}/*.log
-  mail   .venv/bin/python -m local mail
-  DNS    .venv/bin/python -m local dns list
+  console  {url}/console
+  API      {url}
+  docs     {url}/docs
+  sites    http://<slug>.{sites_domain()}:{port}
+  logs     {os.path.relpath(folder)}/*.log
+  mail     .venv/bin/python -m local mail
+  DNS      .venv/bin/python -m local dns list
 
   TOKEN={_token_expression()}
   ID=$({create} -d '{{"name": "Demo"}}' | .venv/bin/python -c 'import json, sys; print(json.load(sys.stdin)["id"])')

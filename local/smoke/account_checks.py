@@ -6,6 +6,7 @@ from chalice.app import SQSEventConfig
 
 from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.work import queues
+from chalicelib.kernel.work.dead_letters import DeadLetterQueue
 from infrastructure.account import client
 from infrastructure.names import Stage
 from infrastructure.resources import RECURSIVE_FUNCTIONS
@@ -18,7 +19,6 @@ from local.smoke.target import (
     read_until,
     require,
 )
-from local.tools.redrive import DeadLetterQueue
 
 _ALARM_SECONDS: Final = 300
 """How long to wait for the end of alarms. CloudWatch reads a metric some minutes after it was measured."""

@@ -18,8 +18,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.features.audit.log.logic.entry_verification import Fault
 from chalicelib.features.audit.log.logic.log_verification import VerificationProgress, VerificationResult
+from chalicelib.features.audit.log.logic.whole_logs import (
+    find_failure_or_none,
+    is_stored,
+    list_anchored_logs,
+    verify_remaining_windows,
+)
 from chalicelib.kernel.audit_log import ledger
-from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
@@ -39,7 +44,6 @@ _CONCURRENT_LOGS: Final = 8
 """Logs that are verified at the same time."""
 
 _REPORT_INTERVAL_SECONDS: Final = 20
-_SORTS_AFTER_SLASH: Final = "0"
 
 
 class VerificationNotRun(Exception):
@@ -116,8 +120,7 @@ class VerificationRun:
     def _count(self, position: LogPosition, results: Sequence[VerificationResult]) -> None:
         self.log_count += 1
         self.entry_count += results[-1].progress.verified.tree.size
-        progress = results[0].progress
-        if results[0].fault or progress.suppressed_count or progress.is_anchor_rewritten:
+        if find_failure_or_none(results[0]):
             self.failed_count += 1
             print(f"{position.log}: {'; remaining entries: '.join(map(_describe_result, results))}", flush=True)
         self.after = position.after
@@ -125,19 +128,13 @@ class VerificationRun:
 
 def verify_log(log: str) -> list[VerificationResult]:
     """Verify a whole log and, if it was truncated, its remaining entries again. Raises Problem `unavailable`."""
-    result = _verify_remaining(log, log_verification.verify_next_window(log, None, None))
+    result = verify_remaining_windows(log, log_verification.verify_next_window(log, None, None))
     is_truncated = result.fault is not None and result.fault.failure == "truncated"
     if not (is_truncated and result.progress.anchor_note and result.progress.head_size):
         return [result]
     # The remaining entries are compared with the log's own head only, because the anchor covers more entries.
     cursor = {**result.progress.to_cursor_position(), "anchor": ""}
-    return [result, _verify_remaining(log, log_verification.verify_next_window(log, cursor, None))]
-
-
-def _verify_remaining(log: str, result: VerificationResult) -> VerificationResult:
-    while not result.is_complete:
-        result = log_verification.verify_next_window(log, result.progress.to_cursor_position(), None)
-    return result
+    return [result, verify_remaining_windows(log, log_verification.verify_next_window(log, cursor, None))]
 
 
 def _describe_result(result: VerificationResult) -> str:
@@ -178,8 +175,7 @@ def iter_log_positions(
             LogPosition(stored, f"{_STORED}/{stored}") for stored in _iter_stored_logs(log, max_units_per_second)
         )
     for anchored in _iter_anchored_logs(log if kind == _ANCHORED else ""):
-        outbox, _ = ledger.head_key(anchored)
-        if not table.query(outbox, limit=1).items:
+        if not is_stored(anchored):
             yield LogPosition(anchored, f"{_ANCHORED}/{anchored}")
 
 
@@ -196,12 +192,7 @@ def _iter_stored_logs(after: str, max_units_per_second: float) -> Iterator[str]:
 
 
 def _iter_anchored_logs(after: str) -> Iterator[str]:
-    """Yield the logs that have an anchor, in the order of their names. A request returns up to 1,000."""
-    parameters: dict[str, Any] = {"Bucket": settings().anchors_bucket, "Delimiter": "/"}
-    if not parameters["Bucket"]:
-        return
-    if after:
-        parameters["KeyMarker"] = after + _SORTS_AFTER_SLASH  # Skips all objects of this log.
-    # A delete marker does not hide a version.
-    for page in aws.client("s3").get_paginator("list_object_versions").paginate(**parameters):
-        yield from (prefix["Prefix"].removesuffix("/") for prefix in page.get("CommonPrefixes", []))
+    """Yield the logs that have an anchor, in the order of their names."""
+    while logs := list_anchored_logs(after):
+        yield from logs
+        after = logs[-1]

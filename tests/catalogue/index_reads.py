@@ -81,6 +81,9 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         "the estimated number of deliveries of a replay, which itself reads the table"
     ),
     "features.platforms.domains.operations.list_domain_inventory by_status": _LIST_FILTER,
+    "features.overviews.organization_summaries.logic._reads_of_part by_status": DisplayRead(
+        "the number of domains in each status, for callers who may see the whole inventory"
+    ),
     "features.privacy.erasures.logic.named_people in_organization": _ERASURE,
     "kernel.storage.record_types.container_content_ranges sibling_index": _ERASURE,
     "features.audit.reconciliations.logic.log_reader.LogReader.list_newest_about by_target": _RECONCILIATION,
@@ -112,12 +115,19 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.tenancy.logic.organization_lists.list_organizations_of_caller of_user": DecisionRead(
         f"{_LAGGING}::test_an_organization_is_not_listed_for_a_removed_member"
     ),
-    "features.tenancy.me.logic._query_memberships_and_invitation_pointers of_user": DecisionRead(
+    "features.tenancy.me.logic.caller_description._query_memberships_and_invitation_pointers of_user": DecisionRead(
         f"{_LAGGING}::test_an_organization_is_not_listed_for_a_removed_member"
     ),
     "features.admin.migrations.logic.steps.list_invitations_by_address._iter_unlisted_invitations 'due'": DisplayRead(
         "invitations of earlier releases, which are listed for the invited person; each is read from the table"
     ),
+    "features.admin.migrations.logic.steps.list_records_by_name.step all_leads": DisplayRead(
+        "leads of earlier releases, which operators search; each is read from the table"
+    ),
+    (
+        "features.admin.migrations.logic.steps.list_records_by_name._try_add_rows_of_organization "
+        "in_organization sibling_index"
+    ): DisplayRead("records of earlier releases, which are then found by name; each is read from the table"),
     "features.sites.pages.logic.page_queries.list_pages by_parent by_status": _LIST_FILTER,
     "features.sites.pages.tasks._remove_own_records_and_descendants by_parent of_page": _MOVED_PAGE,
     "features.sites.pages.tasks._unpublish_descendants by_published_parent": _MOVED_PAGE,
@@ -125,6 +135,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.platforms.operations.list_platforms by_status sibling_index": _REMOVED_MEMBER,
     "features.platforms.logic.visibility._load_memberships_at_cursor_and_organization_ids of_user": _REMOVED_MEMBER,
     "features.platforms.logic.visibility.list_visible_platforms of_user": _REMOVED_MEMBER,
+    "features.platforms.logic.visibility._load_platforms_outside_of_organizations of_user": _REMOVED_MEMBER,
     "features.platforms.project_blocks.operations.list_project_block_platforms in_organization": DisplayRead(
         "the block and the access to the platform are read from the table"
     ),
@@ -132,12 +143,13 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.research.logic.library_removal._record_types_and_partitions in_library": DecisionRead(
         f"{_LAGGING}::TestContainers::test_no_item_of_a_library_remains"
     ),
+    "features.research.logic.visibility.list_visible_jobs_of_caller of_caller": _RESEARCH_LIST,
     "features.research.logic.visibility._group_and_library_ids_of_page of_user": DecisionRead(
         f"{_LAGGING}::test_research_is_not_listed_for_a_removed_member"
     ),
     "features.research.logic.list_filters.artefact_partition_function by_source in_library": _RESEARCH_LIST,
     "features.research.logic.list_filters.output_partition_function by_doi by_venue by_year in_library": _RESEARCH_LIST,
-    "features.sites.operations.list_sites sibling_index": DisplayRead(
+    "features.sites.logic.list_stored_sites sibling_index": DisplayRead(
         "sites, for members of the organization, who may see all of them"
     ),
     "features.platforms.spaces.operations.list_space_members in_space": _MEMBER_ROLES,

@@ -28,7 +28,7 @@ def is_public(operation: Operation) -> bool:
 
 
 def is_visible_only_to_creator(operation: Operation, tenant: TenantFixture) -> bool:
-    of_a_record = bool(operation.record_types_by_parameter) and not isinstance(operation.access, RequireRole)
+    of_a_record = bool(operation.path_parameter_names) and not isinstance(operation.access, RequireRole)
     return of_a_record and get_example(operation, tenant).only_caller is not None
 
 

@@ -34,7 +34,9 @@ def standalone_tenant() -> Iterator[TenantFixture]:
         memory_aws.reset()
         Mailbox().start_recording(patched)
         stub_external_servers(patched)
-        operator = issuer.create_person("operator", "operator", groups=["operators"])
-        people = People(**{role: issuer.create_person(role, role) for role in _ROLES}, operator=operator, issuer=issuer)
+        # Like most people, they have names of two words, each of which makes an item that finds them.
+        operator = issuer.create_person("operator", "Operator Person", groups=["operators"])
+        members = {role: issuer.create_person(role, f"{role.capitalize()} Person") for role in _ROLES}
+        people = People(**members, operator=operator, issuer=issuer)
         yield TenantFixture.create(ApiClient(app), Workers(app), people)
     settings.cache_clear()

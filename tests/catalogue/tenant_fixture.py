@@ -16,12 +16,14 @@ from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.channels import create_channel
 from tests.harness.clock import backdate
+from tests.harness.dead_letters import start_redrive
 from tests.harness.domains import set_domain_state
 from tests.harness.event_types import declare_event_type
 from tests.harness.exports import create_export
 from tests.harness.invitations import CreatedInvitation, accept_invitation, create_invitation
 from tests.harness.leads import CreatedLead, create_lead
 from tests.harness.log_streams import create_log_stream
+from tests.harness.log_verifications import find_or_start_log_verification
 from tests.harness.menus import page_item, put_menu
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.platforms import (
@@ -36,6 +38,7 @@ from tests.harness.platforms import (
 from tests.harness.redirects import CreatedRedirect, create_redirect
 from tests.harness.reference_data import load_small_dataset
 from tests.harness.service_keys import create_service_key
+from tests.harness.signed_links import sign_webhook_link
 from tests.harness.sites import CreatedPage, CreatedSite, create_published_page, create_site, update_page
 from tests.harness.taxonomy import CreatedAttachment, CreatedNode, create_attachment, create_node_chain
 from tests.harness.webhooks import create_webhook, list_deliveries
@@ -88,6 +91,8 @@ class PopulatedOrganization(CreatedOrganization):
     redirect: CreatedRedirect
     lead: CreatedLead
     service_key: callers.Caller
+    redrive_id: str
+    log_verification_id: str
 
     @classmethod
     def create(
@@ -140,6 +145,8 @@ class PopulatedOrganization(CreatedOrganization):
             create_redirect(api, site, "/old-looms/*", "/looms"),
             create_lead(api, f"desk@{name.lower()}.example", message="Can it count to ten?"),
             create_service_key(api, people.operator, name=name),
+            start_redrive(api, people.operator, "events").json["id"],
+            find_or_start_log_verification(api, people.operator),
         )
         event = {"type": "invoice.approved", "data": {"amount": 120}}
         api.post(f"{created.path}/events", caller=owner, json=event).expect(201)
@@ -215,6 +222,8 @@ class PopulatedOrganization(CreatedOrganization):
             "navigation_id": self.navigation_id,
             "lead_id": self.lead.id,
             "service_key_id": self.service_key.id,
+            "redrive_id": self.redrive_id,
+            "log_verification_id": self.log_verification_id,
             "event_type": "invoice.approved",
         }
 
@@ -245,7 +254,7 @@ class TenantFixture:
                 accept_invitation(api, create_invitation(api, organization, person, role=role), person)
             add_platform_member(organization.platform, people.editor, Role.EDITOR)
             add_space_member(organization.space, people.editor, Role.EDITOR)
-            put_records(research_records.build_research_records(people.owner))
+            put_records(research_records.build_research_records(people.owner.id))
             workers.run_until_idle()
         load_small_dataset()
         with backdate(minutes=1):
@@ -308,12 +317,19 @@ class TenantFixture:
         )
         return self.rivals.path_parameters[parameter]
 
-    def get_least_privileged_caller(self, operation: Operation) -> Person | None:
+    @property
+    def webhook_link_holder(self) -> callers.Caller:
+        """The holder of a signed link to the webhook, which the admin created."""
+        return sign_webhook_link(self.id, self.organization.webhook_id, self.people.admin)
+
+    def get_least_privileged_caller(self, operation: Operation) -> callers.Caller | None:
         """Return the least privileged caller of an operation, or None if it is anonymous."""
         if operation.allows_anonymous:
             return None
         if isinstance(operation.access, RequireRole):
             return self.people.get_by_role(operation.access.role or Role.MEMBER)
+        if operation.access is Caller.LINK:
+            return self.webhook_link_holder
         return self.people.operator if operation.access is Caller.OPERATOR else self.people.owner
 
     def create_service_key(self, *scopes: str, **fields: Any) -> callers.Caller:

@@ -5,11 +5,14 @@ from typing import Final
 
 import pytest
 from jsonschema import Draft202012Validator
+from pydantic.alias_generators import to_camel
 
 from chalicelib.entrypoints import openapi
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.entrypoints.route_hints import hints_by_path
 from chalicelib.kernel.http.models import Patch
+from chalicelib.kernel.http.principal_ids import principal_id_fields
+from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import (
     add_neighbours,
@@ -177,3 +180,29 @@ def test_a_list_rejects_the_cursors_of_others(operation, count, tenant, restore_
         if other.id not in _cursors:
             _cursors[other.id] = call_operation(other, tenant, query={"limit": 1}).json["nextCursor"]
         assert_cursors_are_rejected(operation, tenant, _cursors[other.id])
+
+
+@parametrize_operations(lambda o: o in LISTS and isinstance(o.access, RequireRole))
+def test_every_id_of_a_person_in_a_list_of_an_organization_can_be_named(operation):
+    model = operation.response_or_item_model
+    properties = model.model_json_schema(mode="serialization")["properties"]
+    texts = {
+        name
+        for name, schema in properties.items()
+        if any(each.get("type") == "string" and "enum" not in each for each in schema.get("anyOf", [schema]))
+    }
+    ids = {name for name in texts if name.endswith(("By", "userId"))}
+    assert ids == {to_camel(name) for name in principal_id_fields(model)}
+
+
+@parametrize_operations(lambda o: o.can_include_names)
+def test_a_list_names_people_only_if_requested(operation, tenant):
+    plain = call_operation(operation, tenant).json
+    named = call_operation(operation, tenant, query={"include": "names"}).json
+    fields = principal_id_fields(operation.response_or_item_model)
+    ids = {item[to_camel(name)] for item in named["items"] for name in fields} - {None}
+    assert "names" not in plain
+    assert named["items"] == plain["items"]
+    assert named["names"]
+    assert named["names"].keys() <= ids
+    assert {frozenset(name) for name in named["names"].values()} == {frozenset({"type", "name", "username"})}

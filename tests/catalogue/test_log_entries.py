@@ -11,7 +11,7 @@ from chalicelib.kernel.storage.entity import KINDS
 from tests.catalogue import log_proof
 from tests.catalogue.examples.registry import call_operation, detail_fields, get_caller, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.harness import conformance, snapshots
+from tests.harness import callers, conformance, snapshots
 from tests.harness.api import CLIENT_IP, USER_AGENT, ApiResponse, Json
 from tests.harness.audit_logs import UNLOGGED_FIELDS, expected_changes
 from tests.harness.callers import Person
@@ -37,8 +37,8 @@ SUBJECT_KINDS: Final = {
 """Events whose names do not start with the kind of their subject, and that kind."""
 
 
-def expected_actor(operation: Operation, caller: Person | None) -> Json:
-    if caller is None:
+def expected_actor(operation: Operation, caller: callers.Caller | None) -> Json:
+    if not isinstance(caller, Person):
         return {"type": "anonymous", "id": None, "name": None}
     kind = "operator" if operation.access is Caller.OPERATOR else "user"
     return {"type": kind, "id": caller.id, "name": caller.name}

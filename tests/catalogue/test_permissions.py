@@ -68,14 +68,14 @@ def expected_for_outsiders(operation: Operation, tenant: TenantFixture) -> str:
     if isinstance(operation.access, RequireRole):
         is_open = is_public(operation) or get_example(operation, tenant).is_open_to_all_users
         return "success" if is_open else "404 not_found"
-    if operation.access is Caller.OPERATOR:
+    if operation.access in (Caller.OPERATOR, Caller.LINK):
         return "403 forbidden"
     return "403 email_mismatch" if get_example(operation, tenant).only_caller else "success"
 
 
 def test_operators_may_only_reconcile_records_of_tenants():
     open_operations = {operation.id for operation in all_operations() if admits_operators_to_tenants(operation)}
-    assert open_operations == {"start_reconciliation", "get_reconciliation"}
+    assert open_operations == {"start_reconciliation", "list_reconciliations", "get_reconciliation"}
 
 
 def expected_for_role(operation: Operation, role: Role) -> str:

@@ -28,6 +28,7 @@ GRANTING_AREAS: Final = ("api-keys", "channels", "domains", "log-streams", "memb
 _OTHER_GRANTING_OPERATIONS: Final = {
     "accept_invitation",
     "respond_to_invitation",
+    "respond_to_my_invitation",
     "join_platform",
     "join_space",
     "leave_organization",
@@ -37,6 +38,8 @@ _OTHER_GRANTING_OPERATIONS: Final = {
     "create_platform",
     "delete_platform",
     "create_space",
+    "create_webhook_link",
+    "create_custom_domain_link",
 }
 """Further operations that grant access, without a scope or together with a container."""
 

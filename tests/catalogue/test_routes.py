@@ -117,5 +117,8 @@ def test_no_operation_has_a_scope_where_api_keys_are_rejected_anyway():
 
 def test_every_operation_belongs_to_a_feature_or_to_the_documentation():
     features = {f"chalicelib.features.{feature}.operations" for feature in FEATURES}
-    known = {*features, "chalicelib.entrypoints.documentation", "chalicelib.entrypoints.event_types"}
+    known = {
+        *features,
+        *(f"chalicelib.entrypoints.{name}" for name in ("console", "documentation", "event_types", "signed_links")),
+    }
     assert find_exceptions(lambda o: o.function.__module__ in known) == []

@@ -12,7 +12,7 @@ from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.callers import Person
 from tests.harness.parametrize_operations import parametrize_operations
 
-READS_THAT_NEED_THE_PROFILE: Final = {"get_me"}
+READS_THAT_NEED_THE_PROFILE: Final = {"get_me", "list_my_invitations"}
 """Operations that need names and e-mail address, although they emit no event."""
 
 

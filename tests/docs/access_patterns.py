@@ -36,6 +36,10 @@ record of the key. After the
 transaction one message notifies the ledger. It also names the task to run next, if there is one. If the message is
 lost, the sweep finds both. The requests here send mail; without `MAIL_FROM` they store none.
 
+With `q` or `sort=name`, the lists of platforms, of sites, of marketing leads, and of the members of an organization
+read the partitions of their names instead, with one Query each, and the current records with `BatchGetItem`. The
+list of platforms also reads the caller's memberships of platforms, to find those of other organizations.
+
 """
 _READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "s3:ListObjectVersions")
 _WRITES: Final = ("dynamodb:TransactWriteItems", "dynamodb:UpdateItem")

@@ -22,6 +22,7 @@ from local.generators.limits_document import limits_page, numeric_constants
 from local.paths import ROOT
 from tests.docs import access_patterns
 from tests.docs.keys import item_name, partition_template
+from tests.harness.generated_files import require_current_file
 
 CHANNELS = (ROOT / "docs/guides/channels.md").read_text()
 UNITS = {"s": 1, "min": 60, "h": 3600}
@@ -122,9 +123,7 @@ def test_the_default_limit_of_anonymous_requests_is_documented():
 
 
 def test_the_committed_access_patterns_equal_the_measured_ones(tenant):
-    assert access_patterns.access_patterns_page(tenant) == access_patterns.FILE.read_text(), (
-        "run `make generate`, and review the changes"
-    )
+    require_current_file(access_patterns.FILE, access_patterns.access_patterns_page(tenant), "make generate")
 
 
 def is_explained(file: Path, name: str) -> bool:

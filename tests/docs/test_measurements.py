@@ -29,6 +29,7 @@ from infrastructure.configuration import CHALICE_FOLDER
 from infrastructure.gateway import DEFAULT_THROTTLE
 from infrastructure.quotas import MIN_UNRESERVED_CONCURRENCY
 from local.paths import ROOT
+from tests.harness.generated_files import require_current_file
 
 RUN_BENCHMARK = "run `python -m benchmarks.costs`, and commit what it writes"
 IMPLEMENTED_DESIGNS = [design.name for design in DESIGNS if design.has_circuit_breaker and design.workers is None]
@@ -48,7 +49,7 @@ EVENT: Final = AcknowledgedChange("o", "PATCH", "/spaces/s", 200, "s", 2)
 )
 def test_a_page_is_generated_from_its_results(page, results, command):
     rendered = page.render_page(*[results.load_results()] if results else [])
-    assert page.PAGE_FILE.read_text() == rendered, f"run `{command}`, and commit what it writes"
+    require_current_file(page.PAGE_FILE, rendered, command)
 
 
 def test_every_operation_has_a_class_and_a_row():
@@ -218,7 +219,7 @@ def test_only_operations_that_return_a_whole_tree_make_more_calls_with_10_000_re
 
 
 def test_the_chart_is_generated_from_the_results():
-    assert chart.CHART_FILE.read_text() == chart.render_svg(performance.load_results("peers")), "run `make bench`"
+    require_current_file(chart.CHART_FILE, chart.render_svg(performance.load_results("peers")), "make bench")
 
 
 def entry(sequence: int, version: int, kind: str = "space.updated", target: str = "s") -> dict[str, Any]:

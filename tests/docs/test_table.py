@@ -29,11 +29,13 @@ from tests.docs.keys import template_pattern
 from tests.harness import memory_aws, research_records
 from tests.harness.application_events import commit_application_event
 from tests.harness.callers import Caller
+from tests.harness.dead_letters import start_redrive
 from tests.harness.domains import set_domain_state
 from tests.harness.event_types import declare_event_type
 from tests.harness.exports import append_entries
 from tests.harness.invitations import create_invitation
 from tests.harness.log_streams import create_log_stream
+from tests.harness.log_verifications import post_log_verification
 from tests.harness.organizations import set_role
 from tests.harness.platforms import create_platform
 from tests.harness.service_keys import create_service_key
@@ -52,7 +54,8 @@ def test_the_committed_file_equals_the_generated_one(file):
     generated, committed = GENERATED[file](), (ROOT / file).read_text()
     if file.endswith(".py"):  # Ruff formats it, so white space is not compared.
         generated, committed = ("".join(text.split()).replace(",)", ")") for text in (generated, committed))
-    assert generated == committed, "run `make generate`"
+    is_current = generated == committed
+    assert is_current, "run `make generate`"
 
 
 def create_witness_items(log_id, configure):
@@ -91,6 +94,8 @@ def items(api, organization, ada, operator, configure, userinfo_profile, issuer,
     commit_application_event(organization.id)
     api.patch(organization.path, caller=ada, json={"companyAddress": "x" * 3500}).expect(200)
     api.post(f"{organization.path}/audit-log/reconciliations", caller=ada).expect(202)
+    start_redrive(api, operator, "jobs")
+    post_log_verification(api, operator).expect(202)
     start_chain_test(organization.id, turns=2)
     create_witness_items(organization.id, configure)
     append_entries(organization.id, TILE_WIDTH)
@@ -99,7 +104,7 @@ def items(api, organization, ada, operator, configure, userinfo_profile, issuer,
     create_invitation(api, organization, "friend@example.com")
     research_import = {"researcherId": RESEARCHER_ID, "organizationId": organization.id}
     api.post("/research/import", caller=ada, json=research_import).expect(202)
-    artefact, output, _ = research_records.build_research_records(ada)
+    artefact, output, _ = research_records.build_research_records(ada.id)
     with committed_changes() as changes:
         changes.create(artefact.replace(researcher_ids=[RESEARCHER_ID], is_stale=True))
         changes.create(output.replace(researcher_ids=[RESEARCHER_ID]))

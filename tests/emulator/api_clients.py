@@ -14,6 +14,7 @@ import httpx
 import jwt
 
 from local.server.issuer import AUDIENCE, ISSUER, Person
+from tests.harness.invitations import ACCEPTANCE_PATH, token_from_link
 
 T = TypeVar("T")
 
@@ -54,7 +55,8 @@ class ApiClient(httpx.Client):
         body = {"email": str(other.person.claims()["email"]), "role": role}
         invitation = self.post(f"/organizations/{organization}/invite", json=body)
         assert invitation.status_code == 201, invitation.text
-        acceptance = other.get(f"{invitation.json()['acceptUrl']}&decision=accept")
+        token = token_from_link(invitation.json()["acceptUrl"])
+        acceptance = other.post(ACCEPTANCE_PATH, json={"token": token, "decision": "accept"})
         assert acceptance.json()["status"] == "accepted", acceptance.text
 
 

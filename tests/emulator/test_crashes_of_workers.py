@@ -127,7 +127,8 @@ def test_no_item_is_orphaned_after_all_kills(all_items):
 def has_owner(all_items, key):
     item, (letter, _, rest) = all_items[key], key[0].partition("#")
     owner_keys = {
-        "O": lambda: (key[0], "#"),
+        "O": lambda: ("#".join(key[0].split("#")[:2]), "#"),
+        "ORGANIZATIONS": lambda: (f"O#{item['organization_id']}", "#"),
         "U": lambda: (f"O#{item['ref']}", "#"),
         "A": lambda: (f"Q#{rest.removesuffix('#S')}", "!"),
         "B": lambda: (f"A#{rest}", key[1]),

@@ -77,7 +77,7 @@ def find_process(stage, module):
 def test_data_survives_ctrl_c_and_a_stage_ends_and_names_a_process_that_died(stopped, tmp_path):
     stage, ada, organization = stopped
     stage.start()
-    assert len(stage.list_processes()) == 6
+    assert len(stage.list_processes()) == 7
     assert ada.get(f"/organizations/{organization}").json()["name"] == NAMES[-1]
     assert [entry["data"]["name"] for entry in read_verified_log(ada, organization)[1:]] == NAMES
     create_organization_with_chalice_local(stage.emulator_url, tmp_path)

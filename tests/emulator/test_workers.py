@@ -14,6 +14,7 @@ import pytest
 from chalicelib.features.audit.exports.logic.verify import describe_proof, parse_omitted_runs, verify_checkpoint_note
 from tests.emulator.local_stage import run_local_command
 from tests.emulator.log_reader import wait_until_appended
+from tests.harness.invitations import ACCEPTANCE_PATH, token_from_link
 from tests.harness.memory_aws import REGION
 from tests.harness.waiting import wait_until
 
@@ -38,7 +39,9 @@ def test_invitation_is_accepted_by_the_link_in_its_email(stage, create_client):
     assert "Subject: ada invites you to Analytical Engines\n" in email
     assert "Bring a slide rule." not in email  # The organization is new.
     (link,) = re.findall(r"^http\S+$", email, flags=re.MULTILINE)
-    acceptance = katherine.get(f"{link}&decision=accept").json()
+    assert link.startswith(f"{stage.url}/invitation?token=")
+    body = {"token": token_from_link(link), "decision": "accept"}
+    acceptance = katherine.post(ACCEPTANCE_PATH, json=body).json()
     assert (acceptance["status"], acceptance["membership"]["role"]) == ("accepted", "editor")
     assert katherine.get(f"/organizations/{organization}").json()["name"] == "Analytical Engines"
 

@@ -104,7 +104,8 @@ def test_no_two_operations_or_models_have_the_same_description():
     assert [text for text, count in texts.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+# Linters would take an example of these for a schema, so only their fields have examples.
+@pytest.mark.parametrize("name", sorted(SCHEMAS.keys() - {"EventType", "EventTypeList"}))
 def test_a_model_has_a_valid_example_without_placeholders(name):
     (example,) = SCHEMAS[name]["examples"]
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": DOCUMENT["components"]}
@@ -118,7 +119,7 @@ def test_a_model_has_a_valid_example_without_placeholders(name):
 @pytest.mark.parametrize("operation", all_operations(), ids=lambda operation: operation.id)
 def test_an_operation_has_an_example_request_that_it_accepts(operation):
     documented = operation_object(operation)
-    (sample,) = documented["x-codeSamples"]
+    sample = documented["x-codeSamples"][0]
     program, address, *options = shlex.split(sample["source"].replace("\\\n", " "))
     url, values = urlsplit(address), dict(zip(options[::2], options[1::2], strict=True))
     assert (program, url.scheme, url.hostname) == ("curl", "https", "api.example.com")
@@ -127,6 +128,7 @@ def test_an_operation_has_an_example_request_that_it_accepts(operation):
     assert operation.has_valid_path_parameters(path.groupdict())
     assert [text for text in [*path.groupdict().values(), *values.values()] if PLACEHOLDER.fullmatch(text)] == []
     assert values.get("-X", "POST" if "-d" in values else "GET") == operation.method
-    assert ("Authorization: Bearer $TOKEN" in options) == bool(documented["security"])
+    assert ("Authorization: Bearer $TOKEN" in options) == (documented["security"] not in ([], [{"linkToken": []}]))
+    assert ("Link-Token: $TOKEN" in options) == (documented["security"] == [{"linkToken": []}])
     body = documented.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
     assert json.loads(values.get("-d", "null")) == body

@@ -149,7 +149,7 @@ def test_a_creation_documents_its_location_and_the_problems_in_its_docstring():
         "tools": [{"title": "Spade", "details": {"title": "Ash handle"}}],
     }
     fields = document["components"]["schemas"]["GardenCreate"]["properties"]
-    assert fields["beds"] == {"type": ["integer", "null"], "default": 2}
+    assert fields["beds"] == {"type": ["integer", "null"], "description": "The default is `2`."}
     assert "null" not in fields["name"]["type"]
     data = event_content(document, "garden.created")["schema"]["properties"]["data"]
     assert data == {"$ref": "#/components/schemas/Garden"}
@@ -173,13 +173,14 @@ def test_the_fields_of_a_patch_are_optional_and_null_means_the_default():
     assert "required" not in schema
     assert schema["properties"].pop("name")["type"] == "string"
     assert schema["properties"] == {
-        "light": {"type": ["string", "null"], "enum": ["sun", None]},
+        "light": {"anyOf": [{"type": "string", "const": "sun"}, {"type": "null"}]},
         "beds": {"type": ["integer", "null"]},
-        "gate": {"type": ["string", "null"], "enum": ["open", "shut", None]},
+        "gate": {"anyOf": [{"title": "Gate", "type": "string", "enum": ["open", "shut"]}, {"type": "null"}]},
     }
     assert operation["requestBody"]["required"], "a patch of a record needs a body"
     assert "application/merge-patch+json" in operation["requestBody"]["content"]
-    assert operation["security"] == [{"userToken": []}, {"apiKey": ["gardens:write"]}]
+    assert operation["security"] == [{"userToken": []}, {"apiKey": []}]
+    assert operation["x-atrium-scope"] == "gardens:write"
     assert operation["x-atrium-access"] == "garden:admin"
     assert "**Access:** `garden:admin` (role admin or higher in the garden); an API key" in operation["description"]
     assert operation["x-atrium-event"] == "garden.updated"

@@ -7,6 +7,8 @@ from unittest.mock import patch
 
 from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.features.admin.chain_tests.logic import start_chain_test
+from chalicelib.features.admin.dead_letters.entities import DeadLetterRedrive
+from chalicelib.features.audit.log_verifications.entities import LogVerification
 from chalicelib.features.audit.proofs.entities import TileBuild
 from chalicelib.features.audit.witnesses.entities import Witness
 from chalicelib.features.audit.witnesses.logic import anchored_checkpoints
@@ -37,10 +39,12 @@ from tests.harness import memory_aws, snapshots
 from tests.harness.anchors import run_anchoring
 from tests.harness.application_events import commit_application_event
 from tests.harness.clock import Clock
+from tests.harness.dead_letters import put_dead_letter, start_redrive
 from tests.harness.declared_types import declare_event_type
 from tests.harness.domains import claim_domain, stored_custom_domain
 from tests.harness.exports import append_entries, create_export
 from tests.harness.invitations import create_invitation
+from tests.harness.log_verifications import post_log_verification
 from tests.harness.organizations import create_api_key, set_role
 from tests.harness.platforms import add_space_member, create_space, set_member_role
 from tests.harness.sites import create_published_page, update_page
@@ -315,6 +319,21 @@ def create_research_job(tenant: TenantFixture) -> ItemKey:
 
 _ROUNDS: Final = 4
 
+
+def start_redrive_of_dead_letters(tenant: TenantFixture) -> ItemKey:
+    """Start a redrive of messages whose record is gone, and of one that this release cannot process."""
+    for task in ("erasures.run", "of.another.release", "erasures.run"):
+        put_dead_letter("jobs", {"task": task, "pk": "O#gone", "sk": "#"})
+    redrive_id = start_redrive(tenant.api, tenant.people.operator, "jobs").json["id"]
+    return DeadLetterRedrive.make_item_key(id=redrive_id)
+
+
+def verify_all_logs(tenant: TenantFixture) -> ItemKey:
+    """Start a verification of all logs."""
+    started = post_log_verification(tenant.api, tenant.people.operator).expect(202)
+    return LogVerification.make_item_key(id=started.json["id"])
+
+
 EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "api_keys.expire": TaskExample(create_expiring_api_key, {"days": 2}),
     "api_keys.revoke": TaskExample(remove_admin_with_many_api_keys),
@@ -327,9 +346,11 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "deliveries.clear": TaskExample(delivery_examples.delete_webhook_with_deliveries),
     "deliveries.queue": TaskExample(delivery_examples.create_pending_delivery, {"seconds": 7}),
     "domains.check": TaskExample(claim_unverifiable_domain, {"days": 7}),
+    "dead_letters.redrive": TaskExample(start_redrive_of_dead_letters),
     "erasures.run": TaskExample(create_erasure),
     "invitations.expire": TaskExample(use_expiring_invitation, {"days": 8}),
     "invitations.mail": TaskExample(invite_person),
+    "log_verifications.run": TaskExample(verify_all_logs),
     "log_streams.notify": TaskExample(delivery_examples.create_stream_disabled_notice),
     "log_streams.send": TaskExample(delivery_examples.create_stream_with_waiting_entries),
     "log_streams.start": TaskExample(delivery_examples.create_stream_to_disable),

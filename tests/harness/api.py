@@ -201,7 +201,7 @@ def _headers(
 ) -> dict[str, list[str]]:
     headers = {"Host": "atrium.example", "User-Agent": USER_AGENT, "Accept": "*/*"}
     if caller is not None:
-        headers["Authorization"] = f"Bearer {caller if isinstance(caller, str) else caller.credential}"
+        headers |= (Caller("", caller) if isinstance(caller, str) else caller).headers
     if json_body is not None:
         headers["Content-Type"] = JSON_MEDIA_TYPE
     replaced = {**headers, **(extra or {})}

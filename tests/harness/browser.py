@@ -44,12 +44,20 @@ def start_chromium() -> Iterator[Browser]:
 class LoggedPage:
     """A page in a context of its own, with its console messages, uncaught errors and the URLs that it requested.
 
-    A width below 600 emulates a phone.
+    A width below 600 emulates a phone. `options` are those of a context.
     """
 
-    def __init__(self, browser: Browser, *, color_scheme: Any = "light", width: int = 1280, height: int = 844) -> None:
+    def __init__(
+        self,
+        browser: Browser,
+        *,
+        color_scheme: Any = "light",
+        width: int = 1280,
+        height: int = 844,
+        **options: Any,
+    ) -> None:
         context = browser.new_context(
-            viewport={"width": width, "height": height}, is_mobile=width < 600, color_scheme=color_scheme
+            viewport={"width": width, "height": height}, is_mobile=width < 600, color_scheme=color_scheme, **options
         )
         context.set_default_timeout(_TIMEOUT_MS)
         self._messages: list[str] = []
@@ -84,10 +92,12 @@ def save_screenshot(page: Page, name: str) -> Path:
     return file
 
 
-def accessibility_violations(page: Page) -> list[str]:
-    """Return the accessibility violations that axe finds in the page."""
-    page.evaluate(_AXE.read_text(encoding="utf-8"))
-    result = page.evaluate("axe.run()")
+def accessibility_violations(page: Page, *rules: str) -> list[str]:
+    """Return the accessibility violations that axe finds in the page. `rules`: the rules to check, or none for all."""
+    if page.evaluate("typeof axe") == "undefined":
+        page.evaluate(_AXE.read_text(encoding="utf-8"))
+    options = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
+    result = page.evaluate("options => axe.run(options)", options)
     assert result["passes"], "axe checked nothing"
     return [
         f"{rule['id']}: {node['target']} {node['failureSummary']}"

@@ -28,6 +28,11 @@ class Caller:
     id: str
     credential: str
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """The header with the credential."""
+        return {"Authorization": f"Bearer {self.credential}"}
+
 
 @dataclass(frozen=True)
 class Person(Caller):

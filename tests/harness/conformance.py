@@ -55,16 +55,18 @@ def _is_documented_error_page(method: str, route: str, answer: Any) -> bool:
     """Return whether the operation documents an HTML page for an error, and the response is one."""
     response = _operation(method, route).get("responses", {}).get(str(answer.status), {})
     is_html = answer.headers["Content-Type"] == "text/html; charset=utf-8"
-    return is_html and "text/html" in response.get("content", {})
+    return is_html and "text/html" in response.get("x-atrium-other-media-types", ())
 
 
 def check_event(entry: Mapping[str, Any]) -> None:
     """Assert that an entry conforms to the documentation of its event, and the documented example to its state."""
-    message = openapi_document()["webhooks"][entry["type"]]["post"]["requestBody"]["content"]["application/json"]
+    operation = openapi_document()["webhooks"][entry["type"]]["post"]
+    message = operation["requestBody"]["content"]["application/json"]
     data = {**message["schema"]["properties"]["data"], "unevaluatedProperties": False}
     errors = _validator_of(data).iter_errors(entry["data"])
     assert [f"{error.json_path}: {error.message}" for error in errors] == [], entry
-    assert _state_of(message["example"]["data"]) == _state_of(entry["data"]), entry
+    example = message.get("example") or operation["x-atrium-example"]
+    assert _state_of(example["data"]) == _state_of(entry["data"]), entry
 
 
 def check_message(payload: Mapping[str, Any]) -> None:
@@ -80,7 +82,7 @@ def _state_of(record: Mapping[str, Any]) -> tuple[Any, dict[str, bool]]:
 
 
 def _check_reveals_no_internals(route: str, answer: Any) -> None:
-    if route.startswith(("/docs", "/openapi.json", "/event-types")):
+    if route.startswith(("/console/", "/docs", "/llms.txt", "/openapi.json", "/event-types")):
         return
     found = _INTERNALS.search(_DOWNLOAD_URL.sub("", answer.text)) or _INTERNALS.search(str(dict(answer.headers)))
     assert not found, f"{found} reveals internals: {answer.text}"
@@ -113,7 +115,8 @@ def _check_response(method: str, route: str, answer: Any) -> None:
         assert answer.text == ""
         return
     media_type = answer.headers["Content-Type"].partition(";")[0]
-    assert media_type in content, f"{method} {route} does not document {media_type}"
+    documented = {*content, *response.get("x-atrium-other-media-types", ())}
+    assert media_type in documented, f"{method} {route} does not document {media_type}"
     for header in ("ETag", "Location"):
         assert header in answer.headers or header not in response["headers"], f"{method} {route} has no {header}"
     if media_type == "application/json":

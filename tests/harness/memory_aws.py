@@ -24,10 +24,12 @@ from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.identity import auth, last_used, userinfo
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage.item_json import item_from_dynamodb_json, item_to_dynamodb_json
+from chalicelib.kernel.work import dead_letters
 from local.server.provisioning import provision
 from tests.harness import aws_calls
 from tests.harness.fast_moto import fast_moto
 from tests.harness.transactions import atomic_transactions
+from tests.harness.version_listing import exact_key_markers
 
 PREFIX: Final = "atrium"
 REGION: Final = "us-east-1"
@@ -42,7 +44,14 @@ def aws_in_memory() -> Iterator[None]:
     aws.start(reset=False)
     try:
         # However slow the machine is, a response waits for all work in its background.
-        with atomic_transactions(), fast_moto(), patch.object(threads, "MAX_BACKGROUND_SECONDS", 60):
+        # A queue in memory hides no message, so a long poll of an empty queue would only waste time.
+        with (
+            atomic_transactions(),
+            fast_moto(),
+            exact_key_markers(),
+            patch.object(threads, "MAX_BACKGROUND_SECONDS", 60),
+            patch.object(dead_letters, "_WAIT_SECONDS", 0),
+        ):
             if PREFIX not in dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables:
                 settings.cache_clear()
                 aws_calls.watch_clients()

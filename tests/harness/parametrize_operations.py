@@ -99,4 +99,5 @@ def changes_a_record(operation: Operation) -> bool:
         and not creates_record
         and operation.method != "GET"
         and bool(operation.path_parameter_names)
+        and operation.id != "respond_to_my_invitation"  # The invited person sees no tag of the invitation.
     )

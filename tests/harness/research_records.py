@@ -6,14 +6,13 @@ from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, R
 from chalicelib.features.research.logic.record_rules import merged_work_fields
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.entity import Entity
-from tests.harness.callers import Person
 
 ARTEFACT_ID: Final = "01939d3c-0000-7000-8000-00000000a001"
 OUTPUT_ID: Final = "01939d3c-0000-7000-8000-00000000a002"
 JOB_ID: Final = "01939d3c-0000-7000-8000-00000000a003"
 
 
-def build_research_records(starter: Person) -> list[Entity]:
+def build_research_records(starter_id: str) -> list[Entity]:
     """Return an artefact of DBLP, its public output, and the job that reconciled them."""
     timestamp = now()
     common_fields: dict[str, Any] = {"created_at": timestamp, "updated_at": timestamp}
@@ -41,9 +40,9 @@ def build_research_records(starter: Person) -> list[Entity]:
     job = ResearchJob(
         **common_fields,
         id=JOB_ID,
-        library_id=starter.id,
+        library_id=starter_id,
         work="reconcile",
-        started_by=starter.id,
+        started_by=starter_id,
         status="completed",
         ttl=2**40,
     )

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto.keyrings import KeyPurpose
+from chalicelib.kernel.work.dead_letters import dead_letter_queue_name
 from infrastructure.names import Stage
 from infrastructure.policies import policies
 from infrastructure.resources import QUEUES, queue_name
@@ -144,7 +145,8 @@ def required_permissions(call: Call) -> Iterator[Permission]:
         case "sts":
             yield Permission(call.name, parameters["RoleArn"])
         case "sqs":
-            (queue,) = [q for q in QUEUES if queue_name(PREFIX, q) == parameters["QueueUrl"].rpartition("/")[2]]
+            queues = (*QUEUES, *map(dead_letter_queue_name, QUEUES))
+            (queue,) = [q for q in queues if queue_name(PREFIX, q) == parameters["QueueUrl"].rpartition("/")[2]]
             yield Permission(ACTIONS_BY_CALL.get(call.name, call.name), STAGE.queue_arn(queue))
         case _:
             context = parameters["EncryptionContext"]

@@ -17,7 +17,8 @@ from chalice.app import SQSEventConfig
 from app import app
 from chalicelib.entrypoints import workers as entrypoint
 from chalicelib.entrypoints.catalogue import all_operations
-from chalicelib.features.admin.migrations.logic.steps import load_reference_data
+from chalicelib.features.admin.dead_letters.entities import DeadLetterRedrive
+from chalicelib.features.admin.migrations.logic.steps import list_records_by_name, load_reference_data
 from chalicelib.features.audit.exports.logic import async_export
 from chalicelib.features.notifications.logic.retry_schedule import JITTER_FRACTION, RETRY_SECONDS
 from chalicelib.features.tenancy.invitations.entities import address_partition
@@ -39,6 +40,7 @@ from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.audit_logs import add_entries
 from tests.harness.aws_calls import Call
 from tests.harness.data_keys import create_wrapped_key_settings, reset_key_cache
+from tests.harness.dead_letters import put_dead_letter, start_redrive
 from tests.harness.exports import create_completed_export, read_ndjson_entries
 from tests.harness.index_lag import lag_indexes
 from tests.harness.invitations import create_invitation
@@ -180,6 +182,18 @@ def test_the_workers_may_run_every_task(name, tenant, workers, clock):
     assert snapshots.items_by_key() != before
 
 
+@pytest.mark.parametrize("queue", ["events", "jobs", "deliveries", "deliveries-slow"])
+def test_the_workers_may_redrive_the_dead_letters_of_each_queue(queue, tenant, workers):
+    for task in ("erasures.run", "of.another.release"):  # The second one is skipped, and released.
+        put_dead_letter(queue, {"task": task, "pk": "O#gone", "sk": "#"}, group=task)
+    redrive = start_redrive(tenant.api, tenant.people.operator, queue)
+    workers.paused_handlers = {"events", "deliveries", "deliveries_slow"}
+    queues.enqueue("dead_letters.redrive", DeadLetterRedrive.make_item_key(id=redrive.json["id"]))
+    workers.deliver()
+    done = tenant.api.get(redrive.location, caller=tenant.people.operator).json
+    assert (done["status"], done["sent"], done["skipped"]) == ("completed", 1, 1)
+
+
 def test_the_workers_may_send_mail(tenant, workers, mailbox):
     create_invitation(tenant.api, tenant.organization, "sophie@example.org")
     workers.run_until_idle()
@@ -195,7 +209,13 @@ def test_the_api_may_create_the_key_for_email_hashes_and_commit_a_long_entry(ten
 
 
 @pytest.mark.usefixtures("mailbox", "external_servers")
-@pytest.mark.parametrize("name", ["domains.check", "pages.turn", "purges.purge", "research.work", "witnesses.submit"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("dead_letters.redrive", "domains.check", "log_verifications.run", "pages.turn", "purges.purge"),
+        *("research.work", "witnesses.submit"),
+    ],
+)
 def test_the_sweep_may_claim_due_tasks(name, tenant, workers, clock):
     pk, sk = task_examples.EXAMPLES[name].prepare(tenant)
     clock.shift(days=400)
@@ -326,11 +346,23 @@ def test_migrate_may_run_migrations_and_repeat_a_step_after_a_conflict(tenant, w
         monkeypatch.setattr(load_reference_data, "step", step)
         raise ConcurrentModification
 
+    platform = memory_aws.get_item(f"P#{tenant.platform.id}", "#")
+    assert platform
+
+    def rename_platform(_deadline: float) -> bool:
+        memory_aws.put_item({**platform, "name": "Renamed", "version": platform["version"] + 1})
+        return True
+
+    monkeypatch.setattr(list_records_by_name, "_is_before", rename_platform)
+    for item in memory_aws.all_items():
+        if "#NAMES#" in item["pk"]:
+            memory_aws.delete_item(item)
     monkeypatch.setattr(load_reference_data, "step", fail_once)
     pk = address_partition(tenant.invitation.record["email"])
     memory_aws.delete_item({"pk": pk, "sk": tenant.invitation.id})
     assert {outcome["state"] for outcome in workers.run_migrations()} == {"applied"}
     assert memory_aws.get_item(pk, tenant.invitation.id)
+    assert [row for row in memory_aws.all_items() if "#NAMES#P" in row["pk"] and "renamed" in row["sk"]]
 
 
 def test_the_workers_may_create_and_delete_exports_and_the_api_may_sign_their_urls(tenant, workers, clock, monkeypatch):

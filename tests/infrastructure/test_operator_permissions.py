@@ -14,7 +14,7 @@ from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
-from chalicelib.kernel.work import queues
+from chalicelib.kernel.work import dead_letters, queues
 from infrastructure import account, configuration, mail_checks
 from infrastructure.__main__ import main as infrastructure
 from infrastructure.names import Stage
@@ -24,7 +24,6 @@ from local.paths import ROOT
 from local.smoke import account_checks, organization_checks
 from local.smoke.organization_checks import run_anchoring as run_anchoring_of_stage
 from local.smoke.target import CheckFailed, Target
-from local.tools import redrive as redriving
 from local.tools.mail_checks import check_mail
 from tests.harness import memory_aws, webhooks
 from tests.harness.anchors import put_anchor, run_anchoring
@@ -246,13 +245,9 @@ def test_republishing_anchors_uses_the_documented_actions(used_actions):
     assert run_local(used_actions, "reanchor") == documented_actions("reanchor")
 
 
-def test_listing_and_redriving_dead_letters_use_the_documented_actions(
-    organization_with_data, used_actions, monkeypatch
-):
-    monkeypatch.setattr(redriving, "_WAIT_SECONDS", 0)
-    redriving.sqs_client.cache_clear()
+def test_listing_and_redriving_dead_letters_use_the_documented_actions(organization_with_data, used_actions):
     urls = queues.queue_urls_by_name()
-    dead = {name: redriving.DeadLetterQueue.for_source(urls[name]).url for name in ("jobs", "events")}
+    dead = {name: dead_letters.DeadLetterQueue.for_source(urls[name]).url for name in ("jobs", "events")}
     task, message = {"task": "erasures.run", "pk": "O#gone", "sk": "#"}, {"log": organization_with_data.id}
     aws.client("sqs").send_message(QueueUrl=dead["jobs"], MessageBody=json.dumps(task))
     fifo_fields = {"MessageGroupId": "a", "MessageDeduplicationId": "b"}
@@ -260,7 +255,6 @@ def test_listing_and_redriving_dead_letters_use_the_documented_actions(
     listing = documented_actions("redrive")
     assert run_local(used_actions, "redrive") == listing
     assert run_local(used_actions, "redrive", "--send") | listing == listing | documented_actions("redrive … --send")
-    redriving.sqs_client.cache_clear()
 
 
 def test_the_checks_of_a_stage_use_the_documented_actions(organization_with_data, used_actions, configure, monkeypatch):

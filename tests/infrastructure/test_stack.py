@@ -11,6 +11,7 @@ from cfnlint.api import lint
 from app import app
 from chalicelib.features.audit.exports.tasks import RETENTION_DAYS
 from chalicelib.kernel.core.aws import client
+from chalicelib.kernel.work.dead_letters import dead_letter_queue_name
 from infrastructure.alarms import define_alarms
 from infrastructure.dashboard import RECORD_KINDS, define_graphs
 from infrastructure.deployed_functions import function_names
@@ -22,7 +23,6 @@ from infrastructure.resources import (
     INDEX_KEYS,
     MAX_EXPORT_DAYS,
     QUEUES,
-    dead_letter_queue,
     queue_name,
 )
 from infrastructure.template_uploads import MAX_UPLOADED_TEMPLATE_BYTES
@@ -116,12 +116,12 @@ def index_schemas(description):
 @pytest.mark.usefixtures("stack")
 @pytest.mark.parametrize("queue", QUEUES)
 def test_a_queue_equals_that_of_the_local_stage(queue):
-    for name in (queue, dead_letter_queue(queue)):
+    for name in (queue, dead_letter_queue_name(queue)):
         attributes = comparable_queue_attributes(queue_name(DEV.prefix, name))
         assert attributes == comparable_queue_attributes(queue_name(PREFIX, name))
         assert ("RedrivePolicy" in attributes) is (name == queue)
     properties = {resolve(p["QueueName"]): p for p in properties_by_name("SQS::Queue").values()}
-    dead_letters = properties[queue_name(DEV.prefix, dead_letter_queue(queue))]
+    dead_letters = properties[queue_name(DEV.prefix, dead_letter_queue_name(queue))]
     redrive_policy = {"redrivePermission": "byQueue", "sourceQueueArns": [DEV.queue_arn(queue)]}
     assert resolve(dead_letters["RedriveAllowPolicy"]) == redrive_policy
     assert dead_letters["MessageRetentionPeriod"] == 14 * 24 * 3600
@@ -150,7 +150,9 @@ def test_an_update_replaces_nothing_and_a_deleted_stack_leaves_its_data(stack):
     assert {DEV.bucket_name("exports"), DEV.bucket_name("anchors")} <= resource_ids & buckets
     assert DEV.table_name in client("dynamodb").list_tables()["TableNames"]
     queues = {url.rpartition("/")[2] for url in client("sqs").list_queues(QueueNamePrefix=DEV.prefix)["QueueUrls"]}
-    assert queues == {queue_name(DEV.prefix, name) for queue in QUEUES for name in (queue, dead_letter_queue(queue))}
+    assert queues == {
+        queue_name(DEV.prefix, name) for queue in QUEUES for name in (queue, dead_letter_queue_name(queue))
+    }
     assert DEV.key_alias in {alias["AliasName"] for alias in client("kms").list_aliases()["Aliases"]}
     assert len(client("logs").describe_log_groups()["logGroups"]) == len(FUNCTIONS) + 1
 

@@ -30,6 +30,9 @@ const provider = (issuer, keys) => {
     clients: [
       client("web", { redirect_uris: ["http://127.0.0.1/callback"], grant_types: ["authorization_code"] }),
       client("console", { redirect_uris: ["http://127.0.0.1/callback"], token_endpoint_auth_method: "client_secret_post" }),
+      client("single-page", {
+        redirect_uris: [process.argv[3] ?? "http://127.0.0.1/console"], token_endpoint_auth_method: "none", client_secret: undefined,
+      }),
       client("reports", { redirect_uris: [], response_types: [], grant_types: ["client_credentials"] }),
     ],
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["preferred_username", "name"] },
@@ -51,6 +54,7 @@ const provider = (issuer, keys) => {
       claims: () => ({ sub: id, preferred_username: id, email: `${id}@example.com`, email_verified: true, groups: ["staff"] }),
     }),
     pkce: { required: () => false },
+    clientBasedCORS: () => true,
   });
   // oidc-provider does not store access tokens that are JWTs, and its userinfo endpoint rejects tokens with an `aud`.
   const issued = new Map();

@@ -112,7 +112,7 @@ def test_the_ready_message_shows_how_to_read_mail_and_names_the_issuer_of_valid_
     write_run_settings(local_state / "8000", endpoint="http://127.0.0.1:4566", public_url="http://127.0.0.1:8000")
     assert json.loads((local_state / "8000/settings.json").read_text())["auth_issuer"] == ISSUER
     message = ready_message(8000, local_state, 1)
-    assert "  mail   .venv/bin/python -m local mail\n" in message
+    assert "  mail     .venv/bin/python -m local mail\n" in message
     assert "TOKEN=$(.venv/bin/python -m local token --name demo)\n" in message
     monkeypatch.setenv(setting, "https://issuer.example")
     settings.cache_clear()

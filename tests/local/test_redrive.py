@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.kernel.core.aws import client, reset_clients
 from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.work import dead_letters
 from chalicelib.kernel.work.queues import enqueue, notify_ledger
 from infrastructure import account, configuration
 from local.__main__ import main
@@ -22,12 +23,8 @@ DELETED_RECORD = ("O#gone", "#")
 
 @pytest.fixture(autouse=True)
 def local_settings(monkeypatch, _aws):
-    """Use the settings of the test, and do not wait for messages of an empty queue."""
+    """Use the settings of the test."""
     monkeypatch.setattr("local.server.configuration.use_stage_or_run", lambda *_: None)
-    monkeypatch.setattr(module, "_WAIT_SECONDS", 0)
-    module.sqs_client.cache_clear()
-    yield
-    module.sqs_client.cache_clear()
 
 
 def queue_messages(name):
@@ -95,7 +92,7 @@ def test_messages_are_sent_back_and_the_work_is_done(capsys, organization, worke
     ]
     assert queue_messages("events-dead.fifo") == []
     workers.deliver()
-    description = module.describe_message(json.dumps({"log": organization.id}))
+    description = module.describe_message({"log": organization.id})
     assert f"ledger.append of log {organization.id}: 0 pending entries" in description
 
 
@@ -117,7 +114,7 @@ def test_an_interruption_loses_no_message_and_the_next_call_continues(capsys):
         enqueue("erasures.run", (str(number), "#"))
     expected = set(queued_bodies("jobs"))
     move_to_dead_letter_queue("jobs")
-    sqs: Any = module.sqs_client()
+    sqs: Any = dead_letters._sqs_client()  # noqa: SLF001 - the client whose calls fail
     deletes = [sqs.delete_message, sqs.delete_message, Mock(side_effect=KeyboardInterrupt)]
 
     def delete(**parameters: Any) -> Any:
@@ -172,7 +169,6 @@ def test_the_option_stage_uses_the_settings_in_the_configuration(monkeypatch, tm
     file = tmp_path / "config.json"
     file.write_text(json.dumps(config))
     monkeypatch.setattr(configuration, "CONFIG_FILE", file)
-    monkeypatch.setattr(module, "_WAIT_SECONDS", 0)
     assert main(["redrive", "--stage", "prod"]) == 1
     assert "The stage prod is missing in .chalice/config.json. Run: make" in capsys.readouterr().err
     enqueue("erasures.run", DELETED_RECORD)

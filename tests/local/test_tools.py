@@ -238,10 +238,11 @@ def vendored():
 
 
 def build_package(files, member_type=tarfile.REGTYPE):
-    """Return an npm package of files. Its stylesheets end with the comment that names a source map."""
-    comment = b"/*# sourceMappingURL=a.css.map*/"
-    stored = {n: text.removesuffix(b"\n") + comment if n.endswith(".css") else text for n, text in files.items()}
-    return build_archive({f"package/{name}": text for name, text in stored.items()}, member_type)
+    """Return an npm package of files. Its scripts end with the comment that names a source map."""
+    comment = b"//# sourceMappingURL=index.js.map\n"
+    stored = {name: text + comment if name.endswith(".js") else text for name, text in files.items()}
+    names = {"LICENSE": "LICENSE.txt", "minisearch.js": "dist/es/index.js"}
+    return build_archive({f"package/{names.get(name, name)}": text for name, text in stored.items()}, member_type)
 
 
 def test_the_vendored_files_match_the_pinned_digests(vendored):
@@ -251,7 +252,7 @@ def test_the_vendored_files_match_the_pinned_digests(vendored):
 
 
 def test_a_refresh_writes_the_pinned_files(vendored, tmp_path, monkeypatch):
-    archive = build_package({**vendored, "swagger-ui.css.map": b"{}"})
+    archive = build_package({**vendored, "index.js.map": b"{}"})
     (tmp_path / "packed").write_bytes(archive)
     write_program(tmp_path / "node", "echo v20.0.0")
     write_program(tmp_path / "npm", f'echo "$@" > {tmp_path}/arguments\ncp {tmp_path}/packed "$PWD/package.tgz"')
@@ -261,11 +262,11 @@ def test_a_refresh_writes_the_pinned_files(vendored, tmp_path, monkeypatch):
     docs_assets.FOLDER.mkdir()
     docs_assets.main()
     assert {file.name: file.read_bytes() for file in docs_assets.FOLDER.iterdir()} == vendored
-    assert f"swagger-ui-dist@{docs_assets.VERSION}" in (tmp_path / "arguments").read_text()
+    assert f"minisearch@{docs_assets.VERSION}" in (tmp_path / "arguments").read_text()
 
 
 def test_files_with_other_digests_and_folders_in_place_of_files_are_rejected(vendored):
-    altered = {**vendored, "swagger-ui-bundle.js": b"alert(1)"}
+    altered = {**vendored, "minisearch.js": b"alert(1)"}
     with pytest.raises(node.DigestMismatch, match="The files are"):
         docs_assets.unpack(build_package(altered))
     with pytest.raises(node.DigestMismatch, match="is not a file"):

@@ -27,7 +27,9 @@ pytestmark = [pytest.mark.xdist_group("last_release"), pytest.mark.no_cover]
 MAX_BYTES = 1_500_000
 RECORDED = forms.load()
 DIFFERENT_READS: dict[str, str] = {
-    "verify_audit_integrity": "A cursor also says whether the newest anchor was rewritten. Either release reads both."
+    "verify_audit_integrity": "A cursor also says whether the newest anchor was rewritten. Either release reads both.",
+    "get_migrations_health": "The last release does not know the migrations that were added since.",
+    "get_migrations_status": "The last release does not know the migrations that were added since.",
 }
 """Cases of read operations to which the last release responds differently, with the reason why that does no harm."""
 

@@ -100,6 +100,10 @@ class TestHeaders:
         headers = dict(document.headers)
         policy = dict(part.strip().split(" ", 1) for part in headers.pop("Content-Security-Policy").split(";"))
         assert policy.pop("style-src").startswith("'sha256-")
+        assert policy.pop("sandbox").split() == [
+            *("allow-downloads", "allow-popups", "allow-popups-to-escape-sandbox"),
+            "allow-top-navigation-by-user-activation",
+        ]
         forbidden = dict.fromkeys(("default-src", "base-uri", "form-action", "frame-ancestors"), "'none'")
         assert policy == {**forbidden, "img-src": "https: http: data:"}
         safety = {"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}

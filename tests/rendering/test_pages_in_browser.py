@@ -3,9 +3,10 @@
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
+from playwright.sync_api import Error
 
 from chalicelib.features.sites.rendering.logic.page_document import render_document
 from chalicelib.features.sites.rendering.models.view import MenuItem
@@ -96,13 +97,22 @@ THEMES = {
 
 @pytest.fixture
 def open_page(receiver, browser):
-    """A function that opens a page with these blocks, and with other fields than the defaults."""
+    """A function that opens a page with these blocks, and with other fields than the defaults.
+
+    The sandbox of a page also stops the scripts of the debugger when they wait. It allows them unless `is_sandboxed`.
+    """
     defaults = {"lang": "en-GB", "title": "Silk, woven by number", "site_name": "The Weaving Mill", "menu": MENU}
     with ExitStack() as opened_pages:
 
-        def open_page(*blocks: Any, scheme: str = "light", width: int = 1440, **fields: Any) -> LoggedPage:
+        def open_page(
+            *blocks: Any, scheme: str = "light", width: int = 1440, is_sandboxed: bool = False, **fields: Any
+        ) -> LoggedPage:
             document = render_document(build_view(*blocks, **{**defaults, **fields}), {})
             headers = {"Content-Type": document.content_type, **document.headers}
+            if not is_sandboxed:
+                policy = headers["Content-Security-Policy"]
+                assert "; sandbox " in policy
+                headers["Content-Security-Policy"] = policy.replace("; sandbox ", "; sandbox allow-scripts ")
             receiver.replies_by_path["/silk"] = Reply(headers=headers, body=document.text.encode())
             receiver.replies_by_path["/picture.svg"] = Reply(headers={"Content-Type": "image/svg+xml"}, body=IMAGE)
             opened = opened_pages.enter_context(LoggedPage(browser, color_scheme=scheme, width=width))
@@ -180,7 +190,9 @@ def test_attacks_run_nothing_and_leave_no_executable_content(open_page, kind):
         *(build_block("image", f"i{index}", url="/picture.svg", alt=attack) for index, attack in enumerate(attacks)),
         *(build_block("button", f"b{index}", label="Go", url=url) for index, url in enumerate(ATTACKS["addresses"])),
     ]
-    opened = open_page(*blocks, title=attacks[0], site_name="".join(attacks), description="".join(attacks))
+    opened = open_page(
+        *blocks, title=attacks[0], site_name="".join(attacks), description="".join(attacks), is_sandboxed=True
+    )
     # The debugger runs this script, so the page's policy does not prevent it.
     tags, handlers, schemes = opened.page.evaluate("""() => {
         const all = [...document.querySelectorAll('*')]
@@ -194,3 +206,53 @@ def test_attacks_run_nothing_and_leave_no_executable_content(open_page, kind):
     assert set(schemes) <= {"http", "https", "mailto", "data"}
     assert schemes.count("data") == 1  # The empty icon.
     assert [message for message in opened.read_messages() if "Content Security Policy" in message] == []
+
+
+TOKEN: Final = "the token of the console"
+
+
+@pytest.fixture
+def linked_page(open_page, receiver):
+    """A page as it is served, on the origin of a console with a token, with links to that origin and a file."""
+    own_headers = {"Content-Type": "text/html", "Cross-Origin-Opener-Policy": "same-origin"}
+    file_headers = {"Content-Type": "application/zip", "Content-Disposition": "attachment; filename=cards.zip"}
+    receiver.replies_by_path["/console"] = Reply(headers=own_headers, body=b"<title>Console</title>")
+    receiver.replies_by_path["/cards.zip"] = Reply(headers=file_headers, body=b"PK")
+    links = {"console": "/console", "file": "/cards.zip"}
+    blocks = [
+        build_block("button", name, label=name, url=receiver.url_at("127.0.0.1", path)) for name, path in links.items()
+    ]
+    opened = open_page(*blocks, text_block("[part](#console)", "parts"), is_sandboxed=True)
+    return opened.page
+
+
+class TestSandbox:
+    def test_a_page_has_an_opaque_origin_and_cannot_read_what_the_console_stores(self, linked_page, receiver):
+        console = linked_page.context.new_page()
+        console.goto(receiver.url_at("127.0.0.1", "/console"))
+        assert console.evaluate(f"sessionStorage.token = localStorage.token = '{TOKEN}'") == TOKEN
+        assert console.evaluate("origin") == receiver.url_at("127.0.0.1", "").rstrip("/")
+        assert linked_page.evaluate("origin") == "null"
+        for storage in ("sessionStorage", "localStorage", "document.cookie"):
+            with pytest.raises(Error, match="sandboxed"):
+                linked_page.evaluate(storage)
+        assert linked_page.evaluate("opener") is None
+
+    def test_links_open_pages_without_the_sandbox(self, linked_page, receiver):
+        with linked_page.context.expect_page() as opened:
+            linked_page.get_by_role("link", name="console").click(modifiers=["Control"])
+        linked_page.get_by_role("link", name="console").click()
+        for page in (linked_page, opened.value):
+            page.wait_for_url("**/console")
+            assert (page.title(), page.evaluate("origin")) == ("Console", receiver.url_at("127.0.0.1", "").rstrip("/"))
+            assert page.evaluate("opener") is None
+        linked_page.go_back()
+        assert linked_page.evaluate("origin") == "null"
+
+    def test_links_to_parts_and_files_work(self, linked_page):
+        linked_page.get_by_role("link", name="part").click()
+        assert linked_page.url.endswith("#console")
+        with linked_page.expect_download() as download:
+            linked_page.get_by_role("link", name="file").click()
+        assert download.value.suggested_filename == "cards.zip"
+        assert download.value.failure() is None

@@ -108,7 +108,7 @@ def _register_authentication(schema: Any, tenant: TenantFixture, operations_by_i
             example = get_example(operation, tenant)
             caller = example.only_caller or tenant.get_least_privileged_caller(operation)
             if caller:
-                case.headers["Authorization"] = f"Bearer {caller.credential}"
+                case.headers.update(caller.headers)
                 case._has_explicit_auth = True  # noqa: SLF001 - `ignored_auth` asks for it
             case.headers.update(example.headers)
             if not _is_negative(case, ParameterLocation.HEADER):

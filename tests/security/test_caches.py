@@ -22,7 +22,7 @@ def documented_media_types(operation: Operation) -> set[str]:
     documented = openapi_document()["paths"][operation.path][operation.method.lower()]["responses"][
         str(operation.success)
     ]
-    return set(documented.get("content", {}))
+    return {*documented.get("content", {}), *documented.get("x-atrium-other-media-types", ())}
 
 
 def vary_headers(response: ApiResponse) -> set[str]:

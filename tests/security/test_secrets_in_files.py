@@ -20,8 +20,13 @@ IGNORED: Final = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text()
 """Patterns of files that are never committed."""
 EXTERNAL: Final = ("*requirements*.txt", "*/package-lock.json", "*/docs/vendor/*", "*.bin", "*.png", "*.ico")
 """Lists of hashes, and third-party files, which are pinned by a hash."""
-GENERATED: Final = ("openapi.json", "chalicelib/entrypoints/docs/openapi.json")
-"""Generated from `chalicelib`, which is scanned itself."""
+GENERATED: Final = (
+    "openapi.json",
+    "chalicelib/entrypoints/docs/openapi.json",
+    "chalicelib/entrypoints/docs/pages/*",
+    "clients/typescript/src/generated/schema.ts",
+)
+"""Generated from files that are scanned themselves."""
 DETECTORS: Final[list[type[BasePlugin]]] = [*get_mapping_from_secret_type_to_class().values()]
 ENTROPY_DETECTORS: Final = ("Base64HighEntropyString", "HexHighEntropyString")
 """Detectors of random strings, of which the tests have many."""
@@ -81,7 +86,8 @@ def is_ignored(path: Path) -> bool:
 
 
 def is_excluded(path: Path, patterns: tuple[str, ...]) -> bool:
-    return path.as_posix() in GENERATED or any(fnmatch(f"/{path.as_posix()}", f"*{pattern}") for pattern in patterns)
+    is_generated = any(fnmatch(path.as_posix(), pattern) for pattern in GENERATED)
+    return is_generated or any(fnmatch(f"/{path.as_posix()}", f"*{pattern}") for pattern in patterns)
 
 
 def find_secrets(paths: Iterable[Path], root: Path = ROOT, excluded_detectors: tuple[str, ...] = ()) -> list[str]:

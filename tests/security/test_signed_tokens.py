@@ -9,6 +9,7 @@ from chalicelib.kernel.core.encoding import from_base64url, to_base64, to_base64
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.api import ApiResponse
 from tests.harness.invitations import create_invitation
+from tests.harness.signed_links import create_link
 
 
 def request_preview(tenant, token):
@@ -23,6 +24,10 @@ def request_invitation(tenant, token):
     return tenant.api.get("/organizations/invitations/acceptance", query={"token": token})
 
 
+def request_signed_link(tenant, token):
+    return tenant.api.get("/signed-link", headers={"Link-Token": token})
+
+
 def request_next_page(tenant, token):
     path = f"{tenant.organization.path}/members"
     return tenant.api.get(path, caller=tenant.people.owner, query={"limit": 1, "cursor": token})
@@ -32,6 +37,7 @@ REQUESTS_BY_KIND: Final[dict[str, tuple[Callable[[TenantFixture, str], ApiRespon
     "preview": (request_preview, "404 not_found"),
     "lead": (request_lead, "401 unauthenticated"),
     "invitation": (request_invitation, "404 not_found"),
+    "signed link": (request_signed_link, "401 unauthenticated"),
     "cursor": (request_next_page, "400 invalid_cursor"),
 }
 """The request that uses each kind of token, and its response to an invalid token."""
@@ -44,6 +50,7 @@ def create_tokens(tenant):
         "preview": tenant.api.get(f"{tenant.page.path}/preview", caller=owner).json["token"],
         "lead": tenant.lead.token,
         "invitation": link.partition("token=")[2],
+        "signed link": create_link(tenant.api, tenant.organization.webhook_path, owner)[0].credential,
         "cursor": tenant.api.get(path, caller=owner, query={"limit": 1}).json["nextCursor"],
     }
 

@@ -32,7 +32,7 @@ SERVICE_CONTROLLED: Final = {
         "parent_id",
     ),
     *("pending_inviter_id", "platform_id", "position", "shard", "sibling_list", "site_id", "source", "space_id"),
-    *("status", "tree", "user_id", "verification_status", "visibility", "webhook_id", "year"),
+    *("started_by", "status", "tree", "user_id", "verification_status", "visibility", "webhook_id", "year"),
 }
 """Fields whose values the service generates or restricts to an enumeration. They contain no `#`."""
 SAFE_TEMPLATES: Final = {"L#E#{contact_email}#{status}": "an email address ends with a domain, which contains no #"}

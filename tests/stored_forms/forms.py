@@ -113,8 +113,18 @@ def _case(data: Mapping[str, Any]) -> Case:
     return Case(**{**data, "trigger": Trigger(**data["trigger"]), "outcome": Outcome(**outcome)})
 
 
-DOCUMENTS: Final = ("get_openapi_document", "get_docs", "get_docs_asset")
-"""Operations that return documentation, which may change: only their status and their headers are compared."""
+DOCUMENTS: Final = (
+    "get_console",
+    "get_console_asset",
+    "get_docs",
+    "get_docs_asset",
+    "get_domain_setup_page",
+    "get_invitation_page",
+    "get_llms_text",
+    "get_openapi_document",
+    "get_webhook_portal_page",
+)
+"""Operations that return files of the release, which may change: only their status and their headers are compared."""
 DESCRIBED: Final = ("list_event_types",)
 """Operations whose responses contain schemas: everything except the descriptions is compared."""
 

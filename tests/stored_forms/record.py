@@ -25,6 +25,7 @@ from tests.faults import task_examples
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
+from tests.harness.signed_links import LinkHolder
 from tests.harness.workers import Workers
 from tests.stored_forms.case_runner import PEOPLE, create_people, open_stage, queued_messages
 from tests.stored_forms.forms import FILE, Case, Outcome, Recording, Trigger, save
@@ -123,17 +124,19 @@ class Recorder:
             state.restore()
             example = get_example(operation, self.tenant)
             prepared = State.capture()
+            caller = example.only_caller or self.tenant.get_least_privileged_caller(operation)
         difference = state.difference_to(prepared)
         if difference != Difference():
             assert self.prepared.setdefault(label, difference) == difference
             before = [*before, label]
-        caller = example.only_caller or self.tenant.get_least_privileged_caller(operation)
         roles = [role for role, person in self.people.items() if person is caller]
-        assert len(roles) == (caller is not None)
+        credential = caller.headers if isinstance(caller, LinkHolder) else {}
+        assert len(roles) == (caller is not None and not credential)
         request_query = {**example.query, **query}
         url = example.get_path(operation) + (f"?{urlencode(request_query, doseq=True)}" if request_query else "")
         body = None if example.body is None else json.dumps(example.body, ensure_ascii=False)
-        headers = {**example.headers, **({"Content-Type": "application/json"} if body is not None else {})}
+        content_type = {"Content-Type": "application/json"} if body is not None else {}
+        headers = {**example.headers, **content_type, **credential}
         trigger = Trigger("request", body, operation.method, url, roles[0] if roles else None, headers)
         return trigger, prepared, before
 

@@ -5,11 +5,21 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from chalicelib.entrypoints import catalogue
-from chalicelib.entrypoints.openapi import headers, problems, schemas
+from chalicelib.entrypoints.openapi import headers, interoperability, problems, schemas
+from chalicelib.entrypoints.openapi.client_samples import iter_sample_calls
 from chalicelib.entrypoints.openapi.examples import with_example
-from chalicelib.entrypoints.openapi.operations import API_KEY, SERVICE_KEY, USER_TOKEN, build_operation_object
+from chalicelib.entrypoints.openapi.operations import (
+    API_KEY,
+    LINK_TOKEN,
+    SERVICE_KEY,
+    USER_TOKEN,
+    build_operation_object,
+)
+from chalicelib.entrypoints.openapi.python_samples import build_python_sample
+from chalicelib.entrypoints.openapi.typescript_samples import build_typescript_sample
 from chalicelib.entrypoints.openapi.webhooks import Emitter, build_webhook_path_items, message_models
-from chalicelib.kernel.core.version import API_VERSION
+from chalicelib.kernel.core.version import API_VERSION, VERSION
+from chalicelib.kernel.identity.signed_links import LINK_TOKEN_HEADER
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.work.commands import Command
 from chalicelib.kernel.work.tasks import Task
@@ -64,7 +74,8 @@ GROUP_DESCRIPTIONS: Final = {
     "and service keys.",
     "taxonomy": "The taxonomy of a platform, and the attachments of its nodes to records.",
     "sites": "The websites of organizations: pages with revisions and previews, menus, redirects.",
-    "documentation": "The documentation page, the OpenAPI document that it shows, the event types, and links to them.",
+    "documentation": "The documentation, the OpenAPI document, the event types, and links to them.",
+    "console": "The console, in which people use this API in a browser.",
     "events": "The messages to webhooks, signed as Standard Webhooks specifies.",
 }
 """Descriptions of the route groups, and of the events."""
@@ -86,12 +97,14 @@ def build_document_for(operations: Iterable[Operation], others: Iterable[Task | 
     emitters: list[Emitter] = [*operations, *others]
     components = schemas.build_schemas(operations, message_models(emitters))
     components |= {"Problem": problems.PROBLEM_SCHEMA, "FieldError": problems.FIELD_ERROR_SCHEMA}
-    return {
+    document = {
         "openapi": "3.1.0",
         "info": {
             "title": "Atrium",
-            "version": API_VERSION,
+            "version": VERSION,
+            "x-api-version": API_VERSION,
             "description": _DESCRIPTION,
+            "contact": {"name": "The operators of this service"},
             "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
         },
         # Relative to the document's URL, so it is also right below the path of an API Gateway stage.
@@ -102,13 +115,29 @@ def build_document_for(operations: Iterable[Operation], others: Iterable[Task | 
         "paths": _build_path_items(operations, components),
         "webhooks": build_webhook_path_items(emitters, components),
         "components": {
-            "schemas": {name: with_example(name, components) for name in sorted(components)},
+            "schemas": {name: _finish_schema(name, components) for name in sorted(components)},
             "headers": headers.RESPONSE_HEADERS,
             "parameters": headers.build_header_parameters(),
             "responses": problems.build_shared_problem_responses(),
             "securitySchemes": _security_schemes(),
         },
     }
+    _add_client_samples(document, operations)
+    return interoperability.prune_unused_components(interoperability.remove_examples_like_schemas(document))
+
+
+def _add_client_samples(document: dict[str, Any], operations: Iterable[Operation]) -> None:
+    for described, call in iter_sample_calls(document, operations):
+        described["x-codeSamples"] += [
+            build_typescript_sample(call),
+            build_python_sample(call, document["components"]["schemas"]),
+        ]
+
+
+def _finish_schema(name: str, components: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a component with an example, in the form that generators of clients need."""
+    titled = interoperability.title_nullable_enums_and_objects(with_example(name, components))
+    return interoperability.describe_defaults_in_words(titled)
 
 
 def _group_and_event_tag_names(operations: Iterable[Operation]) -> list[str]:
@@ -143,5 +172,12 @@ def _security_schemes() -> dict[str, Any]:
             "scheme": "bearer",
             "bearerFormat": "atr_…",
             "description": "A service key of the deployment. It has access to application events only.",
+        },
+        LINK_TOKEN: {
+            "type": "apiKey",
+            "in": "header",
+            "name": LINK_TOKEN_HEADER,
+            "description": "The token of a signed link, which is behind `#token=` in its URL. It has access to the "
+            "record of the link only, with the rights of the member who created it, for an hour.",
         },
     }

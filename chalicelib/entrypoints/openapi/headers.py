@@ -23,7 +23,11 @@ _IDEMPOTENCY_KEY_PATTERN: Final = rf"^{_VISIBLE_CHARACTER}(?:[^\x00-\x1f\x7f-\xa
 _REQUEST_HEADERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "ApiVersion": (
         "API-Version",
-        _string_header_object("The requested version of the API. The default is this version.", enum=[API_VERSION]),
+        _string_header_object(
+            "The requested version of the API. The default is this version.",
+            pattern=f"^{API_VERSION}$",
+            examples=[API_VERSION],
+        ),
     ),
     "IdempotencyKey": (
         "Idempotency-Key",
@@ -69,7 +73,7 @@ RESPONSE_HEADERS: Final[dict[str, dict[str, Any]]] = {
     ),
     "ETag": _string_header_object("The version of the record, which can be sent as `If-Match`."),
     "Idempotency-Replayed": _string_header_object(
-        "`true` if this is the stored response of an earlier attempt.", enum=["true"]
+        "`true` if this is the stored response of an earlier attempt.", const="true"
     ),
     "Ignored-Parameters": _string_header_object(
         "Names of the request's query parameters that the operation does not have, percent-encoded and separated by "
@@ -78,7 +82,7 @@ RESPONSE_HEADERS: Final[dict[str, dict[str, Any]]] = {
     "Link": _string_header_object('The URL of the next page, if there is one: `<…>; rel="next"`.'),
     "Location": _string_header_object("The URL of the record or of the redirect's target.", format="uri-reference"),
     "Preference-Applied": _string_header_object(
-        "`handling=strict` if the request had this preference.", enum=["handling=strict"]
+        "`handling=strict` if the request had this preference.", const="handling=strict"
     ),
     "RateLimit": _string_header_object(
         "The remaining requests of each rate limit that applies, and the seconds until it is full again, as a list by "

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from inspect import signature
 from typing import Any, Final, get_args
 
-from chalicelib.entrypoints.openapi import schemas
+from chalicelib.entrypoints.openapi import client_names, schemas
 from chalicelib.entrypoints.openapi.code_samples import build_curl_sample
 from chalicelib.entrypoints.openapi.examples import example_for_schema
 from chalicelib.entrypoints.openapi.headers import Headers, success_header_references
@@ -29,13 +29,17 @@ from chalicelib.kernel.rate_limits.buckets import RateLimit
 Schema = dict[str, Any]
 Components = Mapping[str, Schema]
 
-USER_TOKEN, API_KEY, SERVICE_KEY = "userToken", "apiKey", "serviceKey"
+OTHER_MEDIA_TYPES: Final = "x-atrium-other-media-types"
+"""The extension of a JSON response that lists the media types which the header `Accept` can request instead."""
+
+USER_TOKEN, API_KEY, SERVICE_KEY, LINK_TOKEN = "userToken", "apiKey", "serviceKey", "linkToken"
 
 _CALLERS: Final[Mapping[str, str]] = {
     Caller.PUBLIC: "everybody, without a credential",
     Caller.PRINCIPAL: "everybody with a valid credential",
     Caller.USER: "users, by their token",
     Caller.OPERATOR: "operators of the service",
+    Caller.LINK: "the holder of a signed link, by its token",
 }
 
 _CONTENT_BY_MEDIA_TYPE: Final[Mapping[str, Schema]] = {
@@ -49,8 +53,13 @@ _CONTENT_BY_MEDIA_TYPE: Final[Mapping[str, Schema]] = {
     "text/csv": {"schema": {"type": "string"}, "example": "sequence,id,occurredAt,type\r\n"},
     "text/css": {"schema": {"type": "string"}, "example": "body { margin: 0 }"},
     "text/html": {"schema": {"type": "string"}, "example": '<!doctype html><html lang="en"></html>'},
+    "text/markdown": {"schema": {"type": "string"}, "example": "# Concepts\n"},
     "text/plain": {"schema": {"type": "string"}, "example": "User-agent: *\nDisallow:\n"},
     "text/javascript": {"schema": {"type": "string"}, "example": '"use strict";'},
+    "text/xml": {
+        "schema": {"type": "string"},
+        "example": '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"></urlset>',
+    },
     "text/x-python": {"schema": {"type": "string"}, "example": "import hashlib"},
 }
 """Schema and example of the responses that are not records, by media type."""
@@ -80,7 +89,12 @@ def _operation_description(operation: Operation) -> str:
     details = operation.docstring.partition("\n\n")[2]
     required_scope = f"; an API key needs the scope `{operation.scope}`" if operation.scope else ""
     optional = "; a credential is optional, and changes the response" if operation.has_optional_credential else ""
-    access = f"**Access:** `{operation.access_label}` ({describe_access(operation)}{optional}){required_scope}."
+    link = (
+        "; a signed link to the record is enough, too"
+        if operation.path_parameter_names and operation.link_types
+        else ""
+    )
+    access = f"**Access:** `{operation.access_label}` ({describe_access(operation)}{optional}){required_scope}{link}."
     events = "**Event:** " + " or ".join(f"`{event}`" for event in operation.emits) + "." if operation.emits else ""
     limits = ", ".join(map(_describe_rate_limit, operation.rate_limits))
     rate_limit = f"**Rate limit:** {limits}." if limits else ""
@@ -112,18 +126,21 @@ def _describe_rate_limit(rate_limit: RateLimit) -> str:
 
 
 def _security_requirements(operation: Operation) -> list[dict[str, list[str]]]:
-    """Return the alternatives. Clients send a credential only to operations that list one, also if it is optional."""
+    """Return the alternatives. Clients send a credential only to operations that list one, also if it is optional.
+
+    Only OAuth schemes can list scopes here, so the scope that a key needs is `x-atrium-scope`.
+    """
     if not operation.takes_credential:
         return []
-    scopes = [operation.scope] if operation.scope else []
     is_optional = operation.has_optional_credential
     is_optional_key = is_optional and operation.allows_api_keys
     allows_anonymous = is_optional or (isinstance(operation.access, RequireRole) and operation.access.if_published)
     alternatives: list[tuple[bool, dict[str, list[str]]]] = [
         (bool(allows_anonymous), {}),
-        (True, {USER_TOKEN: []}),
-        (is_optional_key or operation.is_open_to_api_keys, {API_KEY: scopes}),
-        (is_optional_key or operation.is_open_to_service_keys, {SERVICE_KEY: scopes}),
+        (operation.access is not Caller.LINK, {USER_TOKEN: []}),
+        (is_optional_key or operation.is_open_to_api_keys, {API_KEY: []}),
+        (is_optional_key or operation.is_open_to_service_keys, {SERVICE_KEY: []}),
+        (bool(operation.link_types), {LINK_TOKEN: []}),
     ]
     return [alternative for is_accepted, alternative in alternatives if is_accepted]
 
@@ -132,6 +149,7 @@ def _extension_fields(operation: Operation) -> dict[str, Any]:
     main_event, other_events = operation.emits[:1], operation.emits[1:]
     return {
         "x-atrium-access": operation.access_label,
+        client_names.EXTENSION: client_names.client_names(operation)._asdict(),
         **({"x-atrium-scope": operation.scope} if operation.scope else {}),
         **({"x-atrium-event": main_event[0]} if main_event else {}),
         **({"x-atrium-other-events": list(other_events)} if other_events else {}),
@@ -187,11 +205,11 @@ def _record_token_header_parameter_objects(operation: Operation) -> list[dict[st
 
 
 def has_etag(operation: Operation) -> bool:
-    """Return whether the response has an ETag: one record, a document, or a list that declares it."""
+    """Return whether the response has an ETag: one record, a document, or a page of a list."""
     model = operation.response_or_item_model
     if model is None:
         return operation.method == "GET" and bool(raw_response_media_types(operation))
-    return operation.has_etag if operation.is_list else issubclass(model, RecordOutput) or model.content_etag
+    return operation.has_list_etag if operation.is_list else issubclass(model, RecordOutput) or model.content_etag
 
 
 def _request_body_object(operation: Operation, components: Components) -> dict[str, Any]:
@@ -255,10 +273,20 @@ def _success_response_object(operation: Operation, components: Components) -> di
         example |= example_secret_fields(operation.response_or_item_model)
     if operation.success == HTTPStatus.ACCEPTED:
         example |= record_default_values_by_alias(operation.response_or_item_model)
-    other_content = {
-        media_type: _CONTENT_BY_MEDIA_TYPE[media_type] for media_type in raw_response_media_types(operation)
-    }
-    return response | {"content": {"application/json": {"schema": schema, "example": example}, **other_content}}
+    content = {"application/json": {"schema": schema, "example": example}}
+    return _with_other_media_types(response | {"content": content}, raw_response_media_types(operation))
+
+
+def _with_other_media_types(response: dict[str, Any], media_types: list[str]) -> dict[str, Any]:
+    """Return a JSON response that names the other media types which the header `Accept` can request.
+
+    They are no part of `content`: clients that openapi-typescript generates would return `JSON | string`.
+    """
+    if not media_types:
+        return response
+    names = " or ".join(f"`{media_type}`" for media_type in media_types)
+    description = f"{response['description']} If `Accept` prefers it, the response is {names} instead."
+    return response | {"description": description, OTHER_MEDIA_TYPES: media_types}
 
 
 def _success_description(operation: Operation) -> str:
@@ -297,8 +325,7 @@ def _error_documents_by_status(operation: Operation) -> dict[str, Any]:
         return {}
     status, *media_types = values
     problem = build_shared_problem_response(status)
-    documents = {media_type: _CONTENT_BY_MEDIA_TYPE[media_type] for media_type in media_types}
-    return {str(status): problem | {"content": problem["content"] | documents}}
+    return {str(status): _with_other_media_types(problem, media_types)}
 
 
 def _annotated_values_of_result(operation: Operation, result_type: type) -> list[Any]:

@@ -6,7 +6,8 @@ from typing import Any, Final, Literal
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from chalicelib.kernel.http.models import Input, Output, Patch, Query
+from chalicelib.kernel.http.models import VARIANTS_BY_TYPE, Input, Output, Patch, Query
+from chalicelib.kernel.http.principal_ids import PrincipalNameOut
 from chalicelib.kernel.operations.operation import Operation
 
 Schema = dict[str, Any]
@@ -42,6 +43,7 @@ def build_schemas(operations: Iterable[Operation], extra_models: Iterable[type[O
     operations = list(operations)
     all_models = [
         *(m for o in operations for m in (o.body_model, o.response_or_item_model, o.list_metadata) if m),
+        *([PrincipalNameOut] if any(o.can_include_names for o in operations) else []),
         *extra_models,
     ]
     # Sorted and without duplicates, so the same operations always make the same document.
@@ -59,7 +61,7 @@ def build_schemas(operations: Iterable[Operation], extra_models: Iterable[type[O
         schemas[name] = _with_public_names_and_short_types(_to_merge_patch_schema(schema) if key in patches else schema)
     lists = {
         list_name(o.response_or_item_model): _with_list_metadata_fields(
-            build_list_schema(o.response_or_item_model, _operations_listing(o.response_or_item_model, operations)),
+            _list_schema_of_operations(o.response_or_item_model, operations),
             o,
             schemas,
         )
@@ -85,8 +87,19 @@ def schema_reference(public_name: str) -> Schema:
     return {"$ref": _COMPONENTS + public_name}
 
 
-def _operations_listing(item_model: type[Output], operations: Iterable[Operation]) -> list[str]:
-    return [o.id for o in operations if o.is_list and o.response_or_item_model is item_model]
+def _list_schema_of_operations(item_model: type[Output], operations: Iterable[Operation]) -> Schema:
+    """Return the schema of one page of a model's list. It has names if one of the operations can include them."""
+    listing = [o for o in operations if o.is_list and o.response_or_item_model is item_model]
+    schema = build_list_schema(item_model, [o.id for o in listing])
+    if not any(o.can_include_names for o in listing):
+        return schema
+    names = {
+        "description": "The names of the organization's members and API keys whose ids are in the items, by id. "
+        "Present if the request has `include=names`.",
+        "type": "object",
+        "additionalProperties": schema_reference(public_model_name(PrincipalNameOut.__name__)),
+    }
+    return {**schema, "properties": {**schema["properties"], "names": names}}
 
 
 def build_list_schema(item_model: type[Output], operation_ids: Iterable[str] = ()) -> Schema:
@@ -151,7 +164,17 @@ def _with_public_names_and_short_types(schema: Any) -> Any:
         simplified["$ref"] = _COMPONENTS + public_model_name(simplified["$ref"].removeprefix(_COMPONENTS))
     if simplified.get("default", ...) is None:
         del simplified["default"]
+    if VARIANTS_BY_TYPE in simplified:
+        return _to_discriminated_union(simplified)
     return _with_merged_null_type(simplified)
+
+
+def _to_discriminated_union(schema: Schema) -> Schema:
+    """Return the union of the schemas that a model names for each value of its field `type`."""
+    mapping = {value: _COMPONENTS + name for value, name in schema[VARIANTS_BY_TYPE].items()}
+    annotations = {key: value for key, value in schema.items() if key in ("description", "examples")}
+    union = [{"$ref": reference} for reference in mapping.values()]
+    return annotations | {"oneOf": union, "discriminator": {"propertyName": "type", "mapping": mapping}}
 
 
 def _simplified_keyword_value(keyword: str, value: Any) -> Any:
@@ -162,25 +185,27 @@ def _simplified_keyword_value(keyword: str, value: Any) -> Any:
 
 
 def _with_merged_null_type(schema: Schema) -> Schema:
-    """Return `anyOf: [{type: string}, {type: null}]` as one schema."""
+    """Return `anyOf: [{type: string}, {type: null}]` as one schema.
+
+    Enums and objects stay apart from null, because generators would split them into classes with numbered names.
+    """
     alternatives = schema.get("anyOf", [])
     if len(alternatives) != 2 or {"type": "null"} not in alternatives:  # noqa: PLR2004
         return schema
     other: Schema = next(a for a in alternatives if a != {"type": "null"})
-    if not isinstance(other.get("type"), str):
+    if not isinstance(other.get("type"), str) or other["type"] == "object" or {"const", "enum"} & other.keys():
         return schema
     rest = {key: value for key, value in schema.items() if key != "anyOf"}
-    values = [other["const"]] if "const" in other else other.get("enum", [])
-    without_values = {key: value for key, value in other.items() if key not in ("const", "enum")}
-    return without_values | {"type": [other["type"], "null"]} | ({"enum": [*values, None]} if values else {}) | rest
+    return other | {"type": [other["type"], "null"]} | rest
 
 
 def _without_null(schema: Schema) -> Schema:
     if isinstance(schema.get("type"), list):
-        schema = schema | {"type": next(t for t in schema["type"] if t != "null")}
-    if "enum" in schema:
-        schema = schema | {"enum": [value for value in schema["enum"] if value is not None]}
-    return schema
+        return schema | {"type": next(t for t in schema["type"] if t != "null")}
+    alternatives = [a for a in schema.get("anyOf", ()) if a != {"type": "null"}]
+    if len(alternatives) != 1:
+        return schema
+    return {**alternatives[0], **{key: value for key, value in schema.items() if key != "anyOf"}}
 
 
 def _with_inlined_reference(schema: Schema, definitions: dict[str, Schema]) -> Schema:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_for_schema
+from chalicelib.entrypoints.openapi.interoperability import EXAMPLE_EXTENSION, is_misread_as_schema
 from chalicelib.entrypoints.openapi.record_examples import event_example_overrides, record_default_values_by_alias
 from chalicelib.features.audit.log.models import ActorReference, FieldChange
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
@@ -129,6 +130,7 @@ def _message_operation_object(event: str, emitters: list[Emitter], components: M
     if records:
         example["data"] |= _event_data_example_overrides(event, emitters, records[min(records)])
     return {
+        "operationId": f"receive_{event.replace('.', '_')}",
         "summary": _summarize_emitters(emitters),
         **({"description": EVENT_TYPES[event].description} if event in EVENT_TYPES else {}),
         "tags": ["events"],
@@ -148,6 +150,7 @@ def _message_operation_object(event: str, emitters: list[Emitter], components: M
             "content": {"application/json": {"schema": schema, "example": example}},
         },
         "responses": _RESPONSES,
+        **({EXAMPLE_EXTENSION: example} if is_misread_as_schema(example) else {}),
     }
 
 

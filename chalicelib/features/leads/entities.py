@@ -7,6 +7,7 @@ from typing import Any, Final, Self
 from chalicelib.features.leads.models import LeadOut, LeadStatusCode, PublicLeadOut
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey, ItemReads
 from chalicelib.kernel.storage.log_rules import OUTSIDE_ORGANIZATIONS
+from chalicelib.kernel.storage.name_index import FoundByName, NameIndex
 from chalicelib.kernel.storage.unique_values import Unique
 
 StoredSubmission = dict[str, Any]
@@ -15,7 +16,7 @@ StoredSubmission = dict[str, Any]
 _SHARDS: Final = 8
 
 
-class Lead(Entity):
+class Lead(FoundByName):
     """A lead with all submissions that one email address sent while the lead was open, the oldest first.
 
     The first submission has the id of the lead. Until `open_until`, the email address is mapped to the lead.
@@ -28,6 +29,13 @@ class Lead(Entity):
     by_status = Facet("L#S#{status}", "facet1", newest_first=True)
     by_email = Facet("L#E#{contact_email}", "facet2", newest_first=True)
     by_email_and_status = Facet("L#E#{contact_email}#{status}", "facet3", newest_first=True)
+    all_names = NameIndex(
+        "L#NAMES#{shard}",
+        names=("contact_name", "company_name", "contact_email"),
+        ordered_by=("contact_name",),
+        shards=_SHARDS,
+    )
+    name_indexes = (all_names,)
     open_by_email = Unique(
         "lead-email",
         "{contact_email}",

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, StringConstraints
 
 from chalicelib.kernel.http.fields import DateTime, Email, Name, Text, Timestamp, Uuid
-from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
+from chalicelib.kernel.http.models import Input, NamedListQuery, Output, Patch, RecordOutput
 
 LeadStatusCode = Literal["new", "contacted", "qualified", "converted", "unqualified", "spam", "withdrawn"]
 
@@ -67,7 +67,7 @@ class PublicLeadStatusPatch(Patch):
     status: LeadStatusCode = Field(description="`withdrawn`, or `new` to undo a withdrawal.", examples=["withdrawn"])
 
 
-class LeadsQuery(ListQuery):
+class LeadsQuery(NamedListQuery):
     """Filters of the list of leads."""
 
     status: LeadStatusCode | None = Field(None, description="Only leads with this status.", examples=[None])
@@ -177,7 +177,7 @@ class PublicLeadOut(RecordOutput):
     )
 
 
-class LeadStatusOut(Output):
+class LeadStatusOptionOut(Output):
     """A possible status of a lead, and the statuses that can follow it.
 
     Use it to offer only changes that succeed.

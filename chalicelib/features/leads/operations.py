@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.features.leads.entities import Lead, LeadSubmission
+from chalicelib.features.leads.logic.lead_names import list_leads_by_name
 from chalicelib.features.leads.logic.lead_status import (
     NEXT_STATUSES,
     note_fields,
@@ -23,7 +24,7 @@ from chalicelib.features.leads.models import (
     LeadCreate,
     LeadOut,
     LeadsQuery,
-    LeadStatusOut,
+    LeadStatusOptionOut,
     LeadStatusPatch,
     PublicLeadCreate,
     PublicLeadOut,
@@ -43,8 +44,8 @@ routes = RouteGroup("leads")
 _SENDER_ACCESS: Final = RequireRecordToken("lead-token", LEAD_TOKEN_HEADER, verify_lead_token)
 _SUBMISSION_LIMIT: Final = RateLimit("public-leads", limit=10, seconds=60, per="network")
 _CHANGE_LIMIT: Final = RateLimit("public-lead-changes", limit=30, seconds=60, per="network")
-_STATUS_LIST: Final[Sequence[LeadStatusOut]] = [
-    LeadStatusOut(status=status, label=status.capitalize(), terminal=not following, next=[*following])
+_STATUS_LIST: Final[Sequence[LeadStatusOptionOut]] = [
+    LeadStatusOptionOut(status=status, label=status.capitalize(), terminal=not following, next=[*following])
     for status, following in NEXT_STATUSES.items()
 ]
 
@@ -54,8 +55,11 @@ def list_marketing_leads(ctx: Context, query: LeadsQuery) -> ListPage[LeadOut]:
     """List the leads, newest first, optionally with a status, an email address, or both.
 
     Use it to work through the people who submitted a form on your website. Leads belong to the operators of the
-    service, not to an organization.
+    service, not to an organization. `q` searches the names of contacts and companies, and e-mail addresses. With `q` or
+    `sort=name` a page with filters may be short or empty; the list ends when `nextCursor` is null.
     """
+    if query.is_by_name:
+        return list_leads_by_name(ctx, query)
     collection: Collection | Facet = Lead.all_leads
     if query.email is not None:
         collection = Lead.by_email_and_status if query.status else Lead.by_email
@@ -75,7 +79,7 @@ def create_marketing_lead(ctx: Context, body: LeadCreate, open_lead: OpenLeadRef
 
 
 @routes.get("/marketing-leads/statuses", access=Caller.OPERATOR, scope=None, emits=None)
-def list_marketing_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPage[LeadStatusOut]:
+def list_marketing_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPage[LeadStatusOptionOut]:
     """List the statuses that a lead can have, and which can follow which.
 
     Use it to offer an operator only the changes that are possible. A `terminal` status has no following one.
@@ -139,7 +143,7 @@ def create_public_lead(ctx: Context, body: PublicLeadCreate, open_lead: OpenLead
 
 
 @routes.get("/public/leads/statuses", access=Caller.PUBLIC, scope=None, emits=None)
-def list_public_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPage[LeadStatusOut]:
+def list_public_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPage[LeadStatusOptionOut]:
     """List the statuses that a lead can have, and which can follow which.
 
     Use it to show the sender of a submission what its status means. Senders themselves can only withdraw a submission,

@@ -11,6 +11,7 @@ from chalicelib.kernel.operations.access_rules import ContainerLocation, Contain
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Container, Entity
 from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
+from chalicelib.kernel.storage.name_index import FoundByName, NameIndex
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.schema_versions import Upcasters
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
@@ -38,7 +39,7 @@ class PageTarget(LinkTarget):
     site_id: str
 
 
-class Platform(Container):
+class Platform(FoundByName, Container):
     """A platform of an organization. `theme`, `navigation` and `home` are stored as the caller sent them."""
 
     kind, parameter, parent_type, scope_area = "platform", "platform_id", Organization, "platforms"
@@ -59,6 +60,8 @@ class Platform(Container):
         former_values_field="former_slugs",
         keeps_value_on_delete=lambda platform: platform.is_published or platform.first_published_at is not None,
     )
+    names_in_organization = NameIndex("O#{organization_id}#NAMES#P", names=("name", "slug"), ordered_by=("name",))
+    name_indexes = (names_in_organization,)
     extra_partitions = ("P#{id}#T",)
     output_model = PlatformOut
     json_fields = fields_omitted_from_lists = frozenset({"theme", "navigation", "home"})

@@ -13,7 +13,7 @@ from chalicelib.features.platforms.logic.navigation_visibility import (
     can_edit_navigation,
     require_own_site,
 )
-from chalicelib.features.platforms.logic.visibility import list_visible_platforms
+from chalicelib.features.platforms.logic.visibility import list_visible_platforms, list_visible_platforms_by_name
 from chalicelib.features.platforms.models.nested_items import reject_duplicate_ids, reject_oversized_document
 from chalicelib.features.platforms.models.schemas import (
     HomePatch,
@@ -63,13 +63,18 @@ def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[PlatformSumm
     `role` is the caller's role in each of them.
 
     The list is grouped by 25 organizations, in the order of `GET /organizations`; within a group, platforms are in the
-    order of their creation. A page may be short or empty. The list ends when `nextCursor` is null.
+    order of their creation, or in the reverse order with `sort=-createdAt`. A page may be short or empty. The list ends
+    when `nextCursor` is null. `q` searches names and slugs, in alphabetical order within each group. Of the platforms
+    of other organizations, `q` and `sort=name` find the first 100 that are among the first 1000 platforms of which the
+    caller is a member.
     """
 
     def summarize(platform: Platform, role: Role | None) -> PlatformSummaryListItem | None:
         matches = query.status in (None, platform.status)
         return PlatformSummaryListItem.of(platform, role=role) if matches else None
 
+    if query.is_by_name:
+        return list_visible_platforms_by_name(ctx, query, summarize, query.organization_id)
     collection = Platform.by_status if query.status else Platform.sibling_index
     return list_visible_platforms(
         ctx, collection, query, summarize, organization_id=query.organization_id, status=query.status

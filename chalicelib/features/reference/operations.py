@@ -35,7 +35,6 @@ _CACHE_FOR_A_DAY: Final = "public, max-age=86400"
     emits=None,
     cache_control=_CACHE_FOR_A_DAY,
     list_metadata=DatasetInfo,
-    has_etag=True,
 )
 def list_countries(ctx: Context, query: NamesQuery) -> ListPage[CountryOut]:
     """List the countries of ISO 3166-1 by id. `q` matches their names in their own languages too.
@@ -65,7 +64,6 @@ def get_country(_ctx: Context, country_id: ReferenceId) -> CountryOut:
     emits=None,
     cache_control=_CACHE_FOR_A_DAY,
     list_metadata=DatasetInfo,
-    has_etag=True,
 )
 def list_currencies(ctx: Context, query: CountryQuery) -> ListPage[CurrencyOut]:
     """List the currencies of ISO 4217 by id. The currencies of a country are its legal tender.
@@ -93,7 +91,6 @@ def get_currency(_ctx: Context, currency_id: ReferenceId) -> CurrencyOut:
     emits=None,
     cache_control=_CACHE_FOR_A_DAY,
     list_metadata=DatasetInfo,
-    has_etag=True,
 )
 def list_languages(ctx: Context, query: CountryQuery) -> ListPage[LanguageOut]:
     """List the languages of ISO 639-3 by id. The languages of a country are those spoken there.
@@ -122,7 +119,6 @@ def get_language(_ctx: Context, language_id: ReferenceId) -> LanguageOut:
     emits=None,
     cache_control=_CACHE_FOR_A_DAY,
     list_metadata=DatasetInfo,
-    has_etag=True,
 )
 def list_timezones(ctx: Context, query: TimezonesQuery) -> ListPage[TimezoneOut]:
     """List the IANA time zones by id, including former names. `at` adds their offsets at a given time.
@@ -151,7 +147,6 @@ def get_timezone(ctx: Context, timezone_id: ReferenceId, query: AtQuery) -> Time
     emits=None,
     cache_control=_CACHE_FOR_A_DAY,
     list_metadata=DatasetInfo,
-    has_etag=True,
 )
 def list_cities(ctx: Context, query: CountryQuery) -> ListPage[CityOut]:
     """List the cities of the world, the largest first. `q` matches their names in other languages too.

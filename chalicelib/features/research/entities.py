@@ -186,7 +186,9 @@ class ResearchJob(Job):
     kind, parameter, task = "research.job", "job_id", "research.work"
     pk, sk = "RJ#{id}", "#"
     in_organization = Collection("O#{organization_id}#R", "{id}", index="index1")
+    of_caller = Collection("RJ#U#{started_by}", "{id}", index="index2", newest_first=True)
     output_model = ResearchJobOut
+    fields_omitted_from_lists = frozenset({"pending_steps"})
     attribute_names: ClassVar = {"pending_steps": "steps", "stored_record_count": "done"}
 
     organization_id: str | None = None

@@ -14,6 +14,7 @@ from chalicelib.features.research.logic.list_filters import artefact_partition_f
 from chalicelib.features.research.logic.visibility import (
     caller_library_and_organization_ids,
     list_venues_with_public_output_counts,
+    list_visible_jobs_of_caller,
     list_visible_records,
     require_library_change_role,
     require_visible_record,
@@ -35,7 +36,7 @@ from chalicelib.features.research.models.venue_catalogue import find_edition
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.models import SmallListQuery
+from chalicelib.kernel.http.models import ListQuery, SmallListQuery
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.results import ListPage, Redirect
 from chalicelib.kernel.operations.route_groups import RouteGroup
@@ -113,6 +114,16 @@ def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
     return _create_and_start_job(
         ctx, "import", first_import_steps(body.researcher_id), researcher_id=body.researcher_id, **target_library
     )
+
+
+@routes.get(_JOBS, access=Caller.PRINCIPAL, scope="research:read", emits=None)
+def list_research_jobs(ctx: Context, query: ListQuery) -> ListPage[ResearchJobOut]:
+    """List the imports, reconciliations and backfills that the caller has started, newest first.
+
+    Each is listed for 30 days. Jobs in the library of an organization are omitted after the caller has left it, so a
+    page may be short or empty. The list ends when `nextCursor` is null.
+    """
+    return list_visible_jobs_of_caller(ctx, query)
 
 
 @routes.get("/research/jobs/{job_id}", access=Caller.PRINCIPAL, scope="research:read", emits=None)

@@ -9,7 +9,10 @@ from chalicelib.features.sites.entities.sites import Site
 from chalicelib.kernel.authorization.memberships import membership_view, membership_view_keys
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.execution.name_lists import list_records_by_name
+from chalicelib.kernel.http.models import NamedListQuery
 from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.roles import Role, scopes_allow
 from chalicelib.kernel.storage.entity import Container, Item, ItemKey, ItemReads
 from chalicelib.kernel.storage.record_types import record_from_item
@@ -26,6 +29,15 @@ class SiteWithDomain(Site):
             return self
         found = yield [key := CustomDomain.make_item_key(platform_id=self.platform_id)]
         return with_domain(self, CustomDomain.from_item(found[key])) if key in found else self
+
+
+def list_stored_sites(ctx: Context, organization: Container, query: NamedListQuery) -> ListPage[Site]:
+    """Return a page of the sites of an organization, by time of creation or by name."""
+    if query.is_by_name:
+        return list_records_by_name(
+            ctx, Site, query, lambda site: site, Site.name_indexes, organization_id=organization.id
+        )
+    return ctx.list_records(Site, Site.sibling_index, query, lambda site: site, organization_id=organization.id)
 
 
 def load_sites_with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:

@@ -7,12 +7,17 @@ from chalicelib.features.sites.entities.sites import (
     SiteTree,
     require_site_organization_role,
 )
-from chalicelib.features.sites.logic import SiteWithDomain, load_sites_with_domains, reject_unassignable_platform
+from chalicelib.features.sites.logic import (
+    SiteWithDomain,
+    list_stored_sites,
+    load_sites_with_domains,
+    reject_unassignable_platform,
+)
 from chalicelib.features.sites.models.schemas import SiteCreate, SiteOut, SitePatch
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.features.tenancy.purges.entities import delete_container_and_queue_purge
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.http.models import NamedListQuery
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
@@ -28,12 +33,13 @@ routes = RouteGroup("sites", scope_areas=(ScopeArea("sites", members_read_all=Tr
     scope="sites:read",
     emits=None,
 )
-def list_sites(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[SiteOut]:
-    """List the sites of an organization, in order of creation.
+def list_sites(ctx: Context, organization: Organization, query: NamedListQuery) -> ListPage[SiteOut]:
+    """List the sites of an organization, the oldest first unless `sort` says otherwise.
 
-    Use it to choose a site to edit. Drafts are included, because all members of the organization may see them.
+    Use it to choose a site to edit. Drafts are included, because all members of the organization may see them. `q`
+    searches names and slugs. With `q` a page may be short; the list ends when `nextCursor` is null.
     """
-    page = ctx.list_records(Site, Site.sibling_index, query, lambda site: site, organization_id=organization.id)
+    page = list_stored_sites(ctx, organization, query)
     sites = load_sites_with_domains(ctx, [site for site in page.items if isinstance(site, Site)])
     return ListPage([SiteOut.of(site) for site in sites], page.next_cursor)
 

@@ -116,6 +116,8 @@ class TreeOut(Output):
     It is a snapshot: it contains every change completely or not at all.
     """
 
+    content_etag = True
+
     items: list[BranchOut] = Field(description="The roots, ordered by position.")
     next_cursor: None = Field(None, description="Always null: a tree is not paginated.", examples=[None])
 
@@ -125,6 +127,8 @@ class ResolvedOut(Output):
 
     `matchedBy` says what matched, such as a former path.
     """
+
+    content_etag = True
 
     node: NodeOut
     ancestors: list[NodeOut] = Field(description="Ordered from the root down.")

@@ -168,7 +168,7 @@ class Event(LogEvent):
     type: str
     occurred_at: str
     log: str
-    actor: Mapping[str, str | None]
+    actor: Mapping[str, Any]
     target: Mapping[str, str | None]
     context: Mapping[str, str | None]
     changes: list[dict[str, Any]]

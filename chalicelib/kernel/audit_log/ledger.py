@@ -346,4 +346,4 @@ def unanchored_pk(shard: object) -> str:
 
 def count_pending_in_one_read(log: str) -> int:
     """Return the number of pending entries of a log, of which only the first 1 MB is counted."""
-    return table.count_items_in_one_read(head_key(log)[0], since=_POINTERS_START)
+    return table.count_items_in_one_read(head_key(log)[0], since=_POINTERS_START).number

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.authorization.concealment import perform_skipped_reads
 from chalicelib.kernel.authorization.decisions import decide, decide_in_container
-from chalicelib.kernel.authorization.effective_role import find_effective_role
+from chalicelib.kernel.authorization.effective_role import EffectiveRole, find_effective_role
 from chalicelib.kernel.authorization.hydration import hydrate
 from chalicelib.kernel.authorization.loading import Loaded, load, load_containers
 from chalicelib.kernel.authorization.memberships import MembershipView, membership_view
 from chalicelib.kernel.authorization.read_plans import ReadPlan, plan_reads
+from chalicelib.kernel.authorization.signed_links import limit_to_linked_record, name_creator_or_reject
 from chalicelib.kernel.authorization.targets import resolve_target
 from chalicelib.kernel.core.problems import not_found, unauthenticated
 from chalicelib.kernel.http.request import Request
@@ -29,13 +30,15 @@ from chalicelib.kernel.identity.auth import (
     Principal,
     UnverifiedCaller,
     credential_item_keys,
+    user_id_of_rights_or_none,
     verify_caller,
 )
+from chalicelib.kernel.identity.signed_links import LinkHolder
 from chalicelib.kernel.operations.access_rules import ContainerReference, RequireRecordToken, RequireRole
 from chalicelib.kernel.operations.inputs import Prefetched, RequestInput
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.access_epochs import EVERYONE
-from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.permissions.roles import Role, scopes_allow
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
@@ -73,6 +76,12 @@ class Access:
         outermost = next(iter(self.ancestors.values()), self.container)
         return outermost.item_key[0] if outermost else ""
 
+    def permits(self, role: Role, scope: str) -> bool:
+        """Return whether the caller may perform operations of the container that require a role and a scope."""
+        if isinstance(self.principal, CredentialPrincipal):
+            return scopes_allow(self.principal.credential.scopes, scope, role)
+        return self.role is not None and self.role.includes(role)
+
     @property
     def granting_records_by_subject(self) -> dict[str, list[Entity]]:
         """Return the records that grant access, by the subject of their access epoch.
@@ -84,7 +93,7 @@ class Access:
         if isinstance(self.principal, CredentialPrincipal):
             items.append(self.credential_item)
         own = [*map(record_from_item, items)]
-        return {EVERYONE: [*containers, *own], self.principal.id: own}
+        return {EVERYONE: [*containers, *own], user_id_of_rights_or_none(self.principal) or self.principal.id: own}
 
     @property
     def credential_item(self) -> Item:
@@ -112,6 +121,10 @@ def authorize(request_input: RequestInput, caller: UnverifiedCaller, extra_keys:
 
 def _authorize_by_rule(request_input: RequestInput, caller: UnverifiedCaller, extra_keys: Iterable[ItemKey]) -> Access:
     """Return what the caller may access by the access rule of the operation."""
+    link_record_key: ItemKey | None = None
+    if isinstance(caller, LinkHolder):
+        request_input, link_record_key = limit_to_linked_record(request_input, caller.link)
+        extra_keys = [*extra_keys, link_record_key]
     operation, request = request_input.operation, request_input.request
     token_subject = _verify_record_token_and_return_subject(operation, request)
     if not operation.has_valid_path_parameters(request.parameters):
@@ -121,7 +134,7 @@ def _authorize_by_rule(request_input: RequestInput, caller: UnverifiedCaller, ex
     loaded = load(plan)
     principal = verify_caller(caller, loaded.items, request.ip)
     if isinstance(operation.access, RequireRole):
-        return _authorize_in_container(request_input, plan, operation.access, principal, loaded)
+        return _authorize_in_container(request_input, plan, operation.access, principal, loaded, link_record_key)
     if token_subject and operation.record_types_by_parameter and token_subject not in request.parameters.values():
         raise not_found()
     decision = decide(operation, principal)
@@ -139,20 +152,27 @@ def _authorize_by_rule(request_input: RequestInput, caller: UnverifiedCaller, ex
 
 
 def _authorize_in_container(
-    request_input: RequestInput, plan: ReadPlan, rule: RequireRole, principal: Principal, loaded: Loaded
+    request_input: RequestInput,
+    plan: ReadPlan,
+    rule: RequireRole,
+    principal: Principal,
+    loaded: Loaded,
+    link_record_key: ItemKey | None,
 ) -> Access:
-    """Return what the caller may access in the container of a request."""
+    """Return what the caller may access in the container of a request.
+
+    `link_record_key`: the key of the record of the caller's link, None for callers without a link.
+    """
     if rule.location is ContainerReference.BODY_ID and plan.target.container is None:
         request_input.validated_body(None)  # This raises the error that explains why.
     effective = find_effective_role(plan, rule, principal, load_containers(plan, rule, loaded))
     decision = decide_in_container(plan, rule, principal, effective)
+    if link_record_key:
+        principal = name_creator_or_reject(principal, decision, effective, link_record_key)
     if decision is None:
         perform_skipped_reads(plan, rule, principal, is_missing=plan.target.container not in loaded.items)
         raise not_found()
-    subject_memberships = MembershipView()
-    if loaded.subject_id:
-        containers = (*effective.loaded.containers, *(effective.descendants if loaded.record_items else ()))
-        subject_memberships = membership_view(loaded.subject_id, containers, effective.loaded.items)
+    subject_memberships = _subject_membership_view(loaded, effective)
     hydrated = hydrate(plan, effective.loaded, subject_memberships)
     if decision.problem:
         raise decision.problem
@@ -171,6 +191,14 @@ def _authorize_in_container(
         chains=plan.tenant.chains_for_mutation(container.audit_log_id, hydrated.items),
         is_operator_role=effective.is_operator_role,
     )
+
+
+def _subject_membership_view(loaded: Loaded, effective: EffectiveRole) -> MembershipView:
+    """Return the memberships of the user in the operation's `subject_user_param`, or none without such a user."""
+    if not loaded.subject_id:
+        return MembershipView()
+    containers = (*effective.loaded.containers, *(effective.descendants if loaded.record_items else ()))
+    return membership_view(loaded.subject_id, containers, effective.loaded.items)
 
 
 def _verify_record_token_and_return_subject(operation: Operation, request: Request) -> str | None:

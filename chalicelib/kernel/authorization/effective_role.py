@@ -5,10 +5,16 @@ from dataclasses import dataclass, field, replace
 
 from chalicelib.kernel.authorization import descendants
 from chalicelib.kernel.authorization.loading import Loaded
-from chalicelib.kernel.authorization.memberships import MembershipView, membership_view, role_in_container
+from chalicelib.kernel.authorization.memberships import (
+    MembershipView,
+    membership_key,
+    membership_view,
+    role_in_container,
+)
 from chalicelib.kernel.authorization.read_plans import ReadPlan
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal, ServiceKeyPrincipal
 from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.identity.signed_links import LinkHolder
 from chalicelib.kernel.operations.access_rules import OperatorsToo, RequireRole, RoleInDescendant, ServiceKeysToo
 from chalicelib.kernel.permissions.roles import Role, expand_scopes
 from chalicelib.kernel.storage.entity import Container, Item, ItemKey
@@ -80,6 +86,10 @@ def caller_membership_view(
     """
     if isinstance(principal, User):
         return membership_view(principal.id, containers, items)
+    if isinstance(principal, LinkHolder):
+        return membership_view(
+            principal.link.creator_id, containers, _without_later_memberships(principal, containers, items)
+        )
     memberships = MembershipView()
     if isinstance(principal, ApiKeyPrincipal):
         for container in containers:
@@ -87,6 +97,15 @@ def caller_membership_view(
             if role := role_in_container(container, _api_key_role_in_container(container, principal), parent_role):
                 memberships.roles[type(container)] = role
     return memberships
+
+
+def _without_later_memberships(
+    holder: LinkHolder, containers: Sequence[Container], items: Mapping[ItemKey, Item]
+) -> Mapping[ItemKey, Item]:
+    """Return items without the memberships that the creator of a link did not have when they created it."""
+    keys = (membership_key(each.item_key, holder.link.creator_id) for each in containers)
+    later = {key for key in keys if key in items and not holder.has_membership(items[key])}
+    return {key: item for key, item in items.items() if key not in later}
 
 
 def _api_key_role_in_container(container: Container, principal: ApiKeyPrincipal) -> Role | None:

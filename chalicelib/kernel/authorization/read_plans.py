@@ -10,7 +10,12 @@ from chalicelib.kernel.authorization.memberships import membership_view_keys
 from chalicelib.kernel.authorization.targets import Target
 from chalicelib.kernel.authorization.tenant_reads import TenantReads
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.identity.auth import UnverifiedCaller, UnverifiedCredential, credential_item_keys
+from chalicelib.kernel.identity.auth import (
+    UnverifiedCaller,
+    UnverifiedCredential,
+    credential_item_keys,
+    user_id_of_rights_or_none,
+)
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.inputs import KnownValues, Prefetched, RequestInput
@@ -50,7 +55,9 @@ def plan_reads(
     operation = request_input.operation
     target_keys = _target_keys(operation, target)
     # An access epoch is that of the record, whose id differs from the one by which an API key's requests are counted.
-    epoch_subject_id = caller.credential_id if isinstance(caller, UnverifiedCredential) else caller.id
+    epoch_subject_id = user_id_of_rights_or_none(caller) or (
+        caller.credential_id if isinstance(caller, UnverifiedCredential) else caller.id
+    )
     tenant = TenantReads(operation, epoch_subject_id)
     values = request_input.known_values(target.parameters, caller if isinstance(caller, User) else None)
     companion_keys: list[ItemKey] = []

@@ -12,8 +12,7 @@ from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.identity.auth import UnverifiedCaller
-from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.identity.auth import UnverifiedCaller, user_id_of_rights_or_none
 from chalicelib.kernel.operations.access_rules import ContainerReference, OfRecord, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage import table
@@ -31,8 +30,8 @@ class Target:
     `container`: None if there is none, or if the body does not name one. `ancestors`: the known ancestors of the
     container, nearest first. `outermost_container`: the last of them, or the container if its type has no parent.
     `are_ancestors_cached`: whether this process knew them. `records`: the records of the path, None if the key of one
-    is not known. `user_ids`: the users whose memberships are needed: the caller, and the subject in the path.
-    `parameters`: those of the path, with the known ids of the container and its ancestors.
+    is not known. `user_ids`: the users whose memberships are needed: the caller, or the creator of the caller's link,
+    and the subject in the path. `parameters`: those of the path, with the known ids of the container and its ancestors.
     """
 
     container: ItemKey | None
@@ -73,7 +72,7 @@ def resolve_target(operation: Operation, request: Request, caller: UnverifiedCal
             for values in [{**parameters, kind.id_field: parameters[kind.parameter]}]
         },
         (
-            *([caller.id] if isinstance(caller, User) else []),
+            *([user_id] if (user_id := user_id_of_rights_or_none(caller)) else []),
             *([subject_id] if re.fullmatch(UUID_PATTERN, subject_id) else []),
         ),
         parameters,

@@ -96,16 +96,20 @@ def counting_aws_calls() -> Iterator[Usage]:
         _usage.reset(token)
 
 
-def client(service: str) -> Any:
-    """Return this process's client of a service."""
+def client(service: str, *, max_wait_seconds: float = 0) -> Any:
+    """Return this process's client of a service.
+
+    `max_wait_seconds`: how long the service itself may wait before it responds, as in a long poll. The time-out of each
+    attempt is longer by this time.
+    """
     with _client_lock:  # botocore's creation of clients is not thread-safe.
-        return _client(service)
+        return _client(service, max_wait_seconds)
 
 
 @cache
-def _client(service: str) -> Any:
+def _client(service: str, max_wait_seconds: float) -> Any:
     attempts, seconds = _TIMEOUTS.get(service, _TIMEOUTS[""])
-    config = _client_config(service, attempts, seconds)
+    config = _client_config(service, attempts, seconds + max_wait_seconds)
     new_client = session().client(service, config=config, endpoint_url=settings().aws_endpoint_url)
     connections = IdleConnections(new_client.close)  # Requests in flight keep theirs.
     new_client.meta.events.register_first("before-call", lambda **_: connections.close_if_idle())

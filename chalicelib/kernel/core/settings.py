@@ -122,6 +122,24 @@ class Settings(SettingsSection):
     )
     cors_origins: str = Field("*", description="Origins of browser clients, separated by commas. *: any.")
 
+    console_client_id: str = Field(
+        "", description="The client that is registered at the issuer for the console. Empty: nobody can sign in there."
+    )
+    console_discovery_url: str = Field(
+        "", description="The discovery document of the issuer at which people sign in. Empty: that of `AUTH_ISSUER`."
+    )
+    console_issuer_origins: str = Field(
+        "",
+        description=(
+            "Origins of that issuer's endpoints, which the console may call, separated by commas. `make bootstrap`"
+            " finds them by discovery. Empty: the origin of the discovery document."
+        ),
+    )
+    console_scope: str = Field("openid profile email", description="Scopes that the console requests.")
+    console_audience: str = Field(
+        "", description="The parameter `audience` of the console's requests, which Auth0 needs. Empty: none."
+    )
+
     table_name: str = Field("atrium", description="The DynamoDB table.")
     events_queue_url: str = Field("", description="The FIFO queue that triggers appending to a log.")
     jobs_queue_url: str = Field(

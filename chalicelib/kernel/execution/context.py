@@ -14,10 +14,11 @@ from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.execution import pagination
 from chalicelib.kernel.http.fields import RESERVED_SLUGS, derive_slug
-from chalicelib.kernel.http.models import CursorQuery, ListQuery, SmallListQuery
+from chalicelib.kernel.http.models import CursorQuery, ListQuery, SmallListQuery, SortedListQuery
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import Anonymous, CredentialPrincipal, Principal
 from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.identity.signed_links import LinkHolder
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.inputs import RequestInput
 from chalicelib.kernel.operations.operation import Operation
@@ -169,6 +170,13 @@ class Context:
         """Return the calling user. Only for operations that reject all other callers."""
         if not isinstance(self.principal_or_anonymous, User):
             raise TypeError(f"{self.operation.id} allows callers that are not users")
+        return self.principal_or_anonymous
+
+    @property
+    def link_holder(self) -> LinkHolder:
+        """Return the holder of a signed link who calls. Only for operations that reject all other callers."""
+        if not isinstance(self.principal_or_anonymous, LinkHolder):
+            raise TypeError(f"{self.operation.id} allows callers that are not holders of a link")
         return self.principal_or_anonymous
 
     @property
@@ -345,7 +353,11 @@ class Context:
         options: dict[str, Any] = {
             "after": self.decode_cursor(query),
             "limit": query.limit,
-            "newest_first": listing.newest_first,
+            "newest_first": (
+                query.is_newest_first(by_default=listing.newest_first)
+                if isinstance(query, SortedListQuery)
+                else listing.newest_first
+            ),
             "attributes": entity.listed_attributes() if entity.fields_omitted_from_lists else (),
         }
         if isinstance(listing, Collection) and listing.shards:
@@ -363,5 +375,5 @@ class Context:
         tenant = (
             self.container_or_none.id if self.container_or_none else "" if is_public else self.principal_or_anonymous.id
         )
-        filters = query.model_dump(exclude={"limit", "cursor"}, exclude_none=True)
+        filters = query.model_dump(exclude={"limit", "cursor", "include"}, exclude_none=True)
         return f"{self.operation.id}:{tenant}:{json.dumps([self.request.parameters, filters], sort_keys=True)}"

@@ -8,6 +8,7 @@ from chalicelib.kernel.authorization.access import Access
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution import conditions, envelope
 from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.execution.principal_names import add_names_if_requested
 from chalicelib.kernel.execution.responses import build_response, reduced_page_limit_or_zero
 from chalicelib.kernel.http import validation
 from chalicelib.kernel.http.measured_fields import MeasuredRecord
@@ -32,7 +33,7 @@ def run_handler_within_size_limit(
     `limit_exceeded` if not even one item fits, or if the response is not a list.
     """
     while True:
-        result = _call_handler_and_check_if_match(ctx, access, rate_limit_states)
+        result = add_names_if_requested(ctx, _call_handler_and_check_if_match(ctx, access, rate_limit_states))
         response = build_response(ctx, result)
         if envelope.is_within_response_size_limit(response):
             return response

@@ -1,7 +1,8 @@
 """The subject against whose quota a request counts, one for each request.
 
-It is the authenticated principal or, without one, the client network. An unverified request does not count for the
-principal. A request that is rejected because of an exhausted quota makes no AWS call.
+It is the authenticated principal, such as a user, a key or a signed link, or, without one, the client network. An
+unverified request does not count for the principal. A request that is rejected because of an exhausted quota makes no
+AWS call.
 
 Requests of operations whose volume is limited count only if they write nothing and the service did not cause that. They
 count against a quota of their own: that of the principal or, for a service key, of the key in one organization. So
@@ -16,6 +17,7 @@ from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.identity.api_key_format import PREFIX
 from chalicelib.kernel.identity.auth import Anonymous, UnverifiedCaller, UnverifiedCredential, authenticate
 from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.identity.signed_links import LinkHolder
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.grants import ServiceCredential
@@ -54,7 +56,7 @@ class RateLimitUsage:
         usage = cls(operation, request, caller, network)
         if isinstance(caller, Anonymous):
             request_quota.count_and_limit_anonymous_request(network)
-        elif isinstance(caller, User) or caller.was_accepted_before(request.ip):
+        elif isinstance(caller, User | LinkHolder) or caller.was_accepted_before(request.ip):
             usage._count_against_principal()
         return usage
 

@@ -1,5 +1,6 @@
 """Builds the response to a request from the result of its handler."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
@@ -68,7 +69,8 @@ def _apply_if_none_match(ctx: Context, response: Response) -> Response:
     """Return the response, or 304 if its tag is in the request's `If-None-Match`."""
     tag = response.headers.get("ETag")
     if ctx.operation.method == "GET" and tag and conditions.if_none_match(ctx.request, tag):
-        return Response(_NOT_MODIFIED, headers={**ctx.headers, "ETag": tag})
+        cache_control = {name: value for name, value in response.headers.items() if name == "Cache-Control"}
+        return Response(_NOT_MODIFIED, headers={**ctx.headers, **cache_control, "ETag": tag})
     return response
 
 
@@ -92,11 +94,12 @@ def _build_page_response(ctx: Context, page: ListPage[Any]) -> Response:
         else _list_type_adapter(operation.response_or_item_model).dump_json(page.items, by_alias=True)
     )
     metadata = b"," + page.metadata.model_dump_json(by_alias=True).encode()[1:-1] if page.metadata else b""
-    body = b'{"items":' + items_json + b',"nextCursor":' + to_json(page.next_cursor) + metadata + b"}"
+    names = b"" if page.names is None else b',"names":' + to_json(page.names, by_alias=True)
+    body = b'{"items":' + items_json + b',"nextCursor":' + to_json(page.next_cursor) + metadata + names + b"}"
     headers = _json_headers(ctx)
     if page.next_cursor:
         headers["Link"] = f'<{request.path_with_changed_query(cursor=page.next_cursor)}>; rel="next"'
-    if operation.has_etag:
+    if operation.has_list_etag:
         headers["ETag"] = conditions.digest_etag(body)
     return _apply_if_none_match(ctx, Response(operation.success, body, headers))
 
@@ -112,7 +115,7 @@ def reduced_page_limit_or_zero(ctx: Context, result: Any, response: Response) ->
     """Return how many items a response that is too large can have, or 0 if fewer items do not help."""
     if not isinstance(result, ListPage) or ctx.operation.emits_events or ctx.operation.query_model is None:
         return 0
-    empty_page = _build_page_response(ctx, ListPage([], result.next_cursor, result.metadata))
+    empty_page = _build_page_response(ctx, replace(result, items=[]))
     items = [
         item
         if isinstance(item, bytes)

@@ -1,7 +1,7 @@
 """Base models of requests and responses."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -10,15 +10,20 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError, PydanticUseDefault
+from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticUseDefault
 
-from chalicelib.kernel.http.fields import DateTime, Timestamp, Uuid, out_of_range_error
+from chalicelib.kernel.http.fields import DateTime, Timestamp, Uuid, fold_case_accents_and_spaces, out_of_range_error
 
 T = TypeVar("T")
+
+VARIANTS_BY_TYPE: Final = "x-variants-by-type"
+"""A key of `json_schema_extra`: the models of a union by the value of the field `type`, for the OpenAPI document."""
 
 
 def _use_default_if_null(value: Any) -> Any:
@@ -108,6 +113,71 @@ class ListQuery(CursorQuery):
     """Query parameters of all lists."""
 
     limit: int = Field(25, ge=1, le=100, description="Items per page.", examples=[25])
+
+
+class SortedListQuery(ListQuery):
+    """Query parameters of lists that can be read from both ends."""
+
+    sort: Literal["createdAt", "-createdAt"] | None = Field(
+        None,
+        description="`createdAt` for the oldest first, `-createdAt` for the newest first. If omitted, the usual order.",
+        examples=[None],
+    )
+
+    def is_newest_first(self, *, by_default: bool = False) -> bool:
+        """Return whether the list starts with the newest record."""
+        return self.sort == "-createdAt" if self.sort else by_default
+
+
+class NamedListQuery(SortedListQuery):
+    """Query parameters of lists that can also be searched by name, or read in alphabetical order."""
+
+    sort: Literal["createdAt", "-createdAt", "name", "-name"] | None = Field(  # type: ignore[assignment]  # queries are never changed
+        None,
+        description=(
+            "`createdAt` for the oldest first, `-createdAt` for the newest first, `name` for alphabetical order, "
+            "`-name` for the reverse. If omitted, the usual order or, with `q`, alphabetical order."
+        ),
+        examples=[None],
+    )
+    q: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description=(
+            "Only records with a name, or a word of one, that begins with this text. Words are separated by spaces and "
+            "hyphens. A long name is found by its first words only. Case, accents and repeated spaces do not matter. "
+            "The result is in alphabetical order, so `sort` can only be `name` or `-name`."
+        ),
+        examples=[None],
+    )
+
+    @field_validator("q")
+    @classmethod
+    def _require_searchable_text(cls, value: str | None) -> str | None:
+        if value is not None and not fold_case_accents_and_spaces(value):
+            raise out_of_range_error("must contain more than accents and spaces")
+        return value
+
+    @model_validator(mode="after")
+    def _require_alphabetical_order_of_search(self) -> Self:
+        if self.q is not None and self.sort in ("createdAt", "-createdAt"):
+            error = out_of_range_error(
+                "must be `name` or `-name` with `q`, or omitted: a search is in alphabetical order"
+            )
+            details = InitErrorDetails(type=error, loc=("sort",), input=self.sort)
+            raise ValidationError.from_exception_data(type(self).__name__, [details])
+        return self
+
+    @property
+    def is_by_name(self) -> bool:
+        """Return whether the query reads names: it searches, or asks for alphabetical order."""
+        return self.q is not None or self.sort in ("name", "-name")
+
+    @property
+    def is_descending(self) -> bool:
+        """Return whether the alphabetical order is reversed."""
+        return self.sort == "-name"
 
 
 class SmallListQuery(CursorQuery):

@@ -1,4 +1,4 @@
-"""Authentication: the caller is a user with a JWT, an API key, a service key, or anonymous."""
+"""Authentication: the caller is a user with a JWT, an API key, a service key, the holder of a link, or anonymous."""
 
 import hashlib
 from collections import OrderedDict
@@ -13,6 +13,7 @@ from chalicelib.kernel.core.problems import Problem, unauthenticated
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.identity.jwt import User, verify_token
+from chalicelib.kernel.identity.signed_links import LINK_TOKEN_HEADER, LinkHolder, verify_link_token
 from chalicelib.kernel.permissions.grants import Credential, OrganizationCredential, ServiceCredential
 from chalicelib.kernel.permissions.roles import Role, role_of_general_scopes_or_member
 from chalicelib.kernel.rate_limits import request_quota
@@ -122,24 +123,40 @@ class Anonymous:
         return {"type": self.actor_type, "id": None, "name": None}
 
 
-Principal = User | ApiKeyPrincipal | ServiceKeyPrincipal | Anonymous
+Principal = User | ApiKeyPrincipal | ServiceKeyPrincipal | LinkHolder | Anonymous
 
-UnverifiedCaller = User | UnverifiedCredential | Anonymous
+UnverifiedCaller = User | UnverifiedCredential | LinkHolder | Anonymous
 """The caller of a request, before the record of an API key or service key is read."""
 
 
 def authenticate(request: Request) -> UnverifiedCaller:
-    """Return the caller from the `Authorization` header.
+    """Return the caller from the header `Authorization` or `Link-Token`.
 
-    A user is verified here. The record of an API key or service key is read with the container, and verified by
-    `verify_caller`. Raises Problem `unauthenticated`, `token_expired`, `unavailable`.
+    A user and the token of a link are verified here. The record of an API key or service key is read with the
+    container, and verified by `verify_caller`. Raises Problem `unauthenticated`, `token_expired`, `unavailable`, and
+    `invalid_header` if a request has both headers.
     """
-    secret = bearer_credential_or_none(request)
+    secret, link_token = bearer_credential_or_none(request), request.headers.get(ascii_lower(LINK_TOKEN_HEADER))
+    if link_token is not None:
+        if secret is not None:
+            detail = f"Send either Authorization or {LINK_TOKEN_HEADER}. They are credentials of two callers."
+            raise Problem.create_with_field_error(f"header/{LINK_TOKEN_HEADER}", "invalid_header", detail)
+        return verify_link_token(link_token.strip())
     if secret is None:
         return Anonymous(request.ip)
     if secret.startswith(api_key_format.PREFIX):
         return _unverified_credential_from_pointer(secret, request.ip)
     return verify_token(secret)
+
+
+def user_id_of_rights_or_none(caller: UnverifiedCaller | Principal) -> str | None:
+    """Return the id of the user whose memberships decide what the caller may do, or None if none do.
+
+    It is the caller or, for the holder of a link, its creator.
+    """
+    if isinstance(caller, LinkHolder):
+        return caller.link.creator_id
+    return caller.id if isinstance(caller, User) else None
 
 
 def bearer_credential_or_none(request: Request) -> str | None:

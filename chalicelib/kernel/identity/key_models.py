@@ -8,6 +8,7 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ip_networks import parse_ip_network
 from chalicelib.kernel.http.fields import DateTime, Timestamp, out_of_range_error
 from chalicelib.kernel.http.models import Input, RecordOutput
+from chalicelib.kernel.http.principal_ids import PrincipalId
 
 
 def _require_future(timestamp: str) -> str:
@@ -54,7 +55,7 @@ class KeyOut(RecordOutput):
         ),
         examples=[None],
     )
-    created_by: str | None = Field(
+    created_by: PrincipalId | None = Field(
         description="Id of the user or API key that created it. Null after the person was erased."
     )
     last_used_at: Timestamp | None = Field(description="To the minute.")

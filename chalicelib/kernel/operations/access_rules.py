@@ -22,6 +22,7 @@ class Caller(StrEnum):
     PRINCIPAL = "principal"
     USER = "user"
     OPERATOR = "operator"
+    LINK = "signed-link"
 
 
 class ContainerReference(Enum):

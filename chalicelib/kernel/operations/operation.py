@@ -11,6 +11,7 @@ from typing import Any, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from chalicelib.kernel.http.models import Input, Output, Patch, Query, class_in_annotation_or_none
+from chalicelib.kernel.http.principal_ids import principal_id_fields, query_model_with_names
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.http.validation import MAX_BODY_BYTES
 from chalicelib.kernel.operations.access_rules import (
@@ -22,6 +23,7 @@ from chalicelib.kernel.operations.access_rules import (
 )
 from chalicelib.kernel.operations.deprecation import Deprecation
 from chalicelib.kernel.operations.inputs import Prefetched
+from chalicelib.kernel.operations.link_types import LinkType
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.grants import Membership
 from chalicelib.kernel.permissions.roles import Role
@@ -47,14 +49,15 @@ class Operation:
     Access: `allows_api_keys` says whether API keys may call an operation that is open to every user.
     `allows_service_keys` says whether service keys may call an operation that is open to every principal; the policy
     `ServiceKeysToo` admits them in containers. `has_optional_credential` marks operations that are open to everybody,
-    but show or allow more with a credential, so that clients send it. `extra_check` runs after the access rule with the
-    caller's access, and raises Problem 403 or 404. `grants_access` marks operations that can give somebody access, by
-    changing records whose type has `gives_access`. Their transaction fails if the caller's rights are revoked, or the
-    container is deleted, between the check and the commit.
+    but show or allow more with a credential, so that clients send it. `link_types` are the types of signed links whose
+    holders may call it for the record of their link, with the rights of the link's creator. `extra_check` runs after
+    the access rule with the caller's access, and raises Problem 403 or 404. `grants_access` marks operations that can
+    give somebody access, by changing records whose type has `gives_access`. Their transaction fails if the caller's
+    rights are revoked, or the container is deleted, between the check and the commit.
 
     Responses: `existing_status` is the status if the record to create exists already. `created_status` is the status if
     the record to replace did not exist; `Location` then has the URL of the request. `list_metadata` is the model of
-    the metadata of a list. `has_etag`: whether a page of the list has an entity tag. `cache_control` is the
+    the metadata of a list. `cache_control` is the
     `Cache-Control` header. `alternative` is the advice on what to request instead if a response is too large.
 
     `has_external_effects` marks operations with effects before the commit, such as sending a message. If a precondition
@@ -76,12 +79,12 @@ class Operation:
     subject_user_param: str = ""
     allows_api_keys: bool = True
     allows_service_keys: bool = False
+    link_types: tuple[LinkType, ...] = ()
     has_optional_credential: bool = False
     has_external_effects: bool = False
     existing_status: int | None = None
     created_status: int | None = None
     list_metadata: type[Output] | None = None
-    has_etag: bool = False
     cache_control: str = ""
     rate_limits: tuple[RateLimit, ...] = ()
     volume_limits: tuple[VolumeLimit, ...] = ()
@@ -185,7 +188,7 @@ class Operation:
     def is_open_to_api_keys(self) -> bool:
         """Whether API keys may call it, with its scope. Without a scope it has to be open to every principal."""
         return self.access is Caller.PRINCIPAL or (
-            self.scope is not None and self.access not in (Caller.USER, Caller.OPERATOR)
+            self.scope is not None and self.access not in (Caller.USER, Caller.OPERATOR, Caller.LINK)
         )
 
     @property
@@ -259,7 +262,8 @@ class Operation:
     @cached_property
     def query_model(self) -> type[Query] | None:
         """The model of the query, if there is one."""
-        return next(iter(self._parameter_types_with_base(Query).values()), None)
+        declared = next(iter(self._parameter_types_with_base(Query).values()), None)
+        return query_model_with_names(declared) if declared and self.can_include_names else declared
 
     @cached_property
     def record_types_by_parameter(self) -> Mapping[str, type[Entity]]:
@@ -312,6 +316,18 @@ class Operation:
     def is_list(self) -> bool:
         """Whether it returns a page of a list."""
         return get_origin(self._handler_signature.return_annotation) is ListPage
+
+    @property
+    def can_include_names(self) -> bool:
+        """Whether callers can request names for the ids in the items: in lists of what belongs to an organization."""
+        model = self.response_or_item_model
+        is_in_organization = self.is_list and isinstance(self.access, RequireRole)
+        return is_in_organization and model is not None and bool(principal_id_fields(model))
+
+    @property
+    def has_list_etag(self) -> bool:
+        """Whether its pages have entity tags, so that clients that poll get 304 while nothing has changed."""
+        return self.is_list and self.method == "GET"
 
 
 def _annotation_without_none(annotation: Any) -> Any:

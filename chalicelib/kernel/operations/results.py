@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from chalicelib.kernel.http.models import Output
+from chalicelib.kernel.http.principal_ids import PrincipalNames
 
 T = TypeVar("T")
 
@@ -51,12 +52,13 @@ class ListPage(Generic[T]):
     """One page of a list, and the cursor of the next page, if there is one.
 
     Items that are bytes are JSON, and sent as they are. `metadata` is sent in addition to the items by operations that
-    declare `list_metadata`.
+    declare `list_metadata`. `names`: names of users and API keys whose ids are in the items, if they were requested.
     """
 
     items: list[T] | list[bytes]
     next_cursor: str | None
     metadata: Output | None = None
+    names: PrincipalNames | None = None
 
 
 @dataclass(frozen=True)

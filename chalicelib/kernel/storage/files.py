@@ -13,6 +13,7 @@ MIN_PART_BYTES: Final = 5 * 1024 * 1024
 _NOT_FOUND_CODES: Final = frozenset({"404", "NoSuchKey", "NoSuchUpload", "NoSuchVersion"})
 _EXISTS_CODES: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
 _CHUNK_BYTES: Final = 1024 * 1024
+_SORTS_AFTER_SLASH: Final = "0"
 
 
 class FileNotFound(Exception):
@@ -97,6 +98,13 @@ def find_original_of_first_key(bucket: str, prefix: str) -> OriginalVersion | No
             break
         page = _list_versions(bucket, prefix, after=page.next_page)
     return OriginalVersion(key, version_ids[-1] if version_ids else "", (len(version_ids), markers_count) == (1, 0))
+
+
+def list_folders(bucket: str, after: str = "") -> list[str]:
+    """Return the names of up to 1,000 top-level folders after one, in order. A delete marker does not hide a folder."""
+    skipped = {"KeyMarker": after + _SORTS_AFTER_SLASH} if after else {}
+    page = _call_s3("list_object_versions", Bucket=bucket, Delimiter="/", **skipped)
+    return [prefix["Prefix"].removesuffix("/") for prefix in page.get("CommonPrefixes", [])]
 
 
 def iter_file_chunks(bucket: str, key: str, version_id: str | None = None) -> Iterator[bytes]:

@@ -112,6 +112,8 @@ class LogRules:
       returns which ones.
     - `copy_sk_prefix`: prefix of the sort keys of derived items that requests read instead of the record. Each item
       with it in the record's partition has to be a copy of a record.
+    - `requires_derived_items`: whether the derived items of a record have to be stored. They may be missing if they
+      have a time to live, or if former releases removed them.
     - `unlogged_changes`: why some new versions have no entry; empty if each has one.
     - `depends_on`: returns the keys of the records without which a record is removed, from the last entry about it.
     """
@@ -123,6 +125,7 @@ class LogRules:
     changed_by: Mapping[str, KeysAfterEntry] = field(default_factory=dict)
     removed_by: Mapping[str, RemovalAfterEntry] = field(default_factory=dict)
     copy_sk_prefix: str = ""
+    requires_derived_items: Callable[[Any], bool] = lambda _record: True
     unlogged_changes: str = ""
     depends_on: Callable[[EntryContent], Iterable[ItemKey]] = no_keys
 

@@ -27,6 +27,10 @@ class Quota:
         """Maximum number of records."""
         return self.limit if isinstance(self.limit, int) else int(getattr(settings(), self.limit))
 
+    def counter_item_key(self, partition_key: str) -> tuple[str, str]:
+        """Return the key of the item that counts the records in a partition, in its attribute `n`."""
+        return partition_key, f"COUNT#{self.name}"
+
     def counter_partition_key(self, record: object) -> str:
         """Return the partition key in which a record is counted: `partition` with the record's values."""
         return self.partition.format_map({name: getattr(record, name) for name in fields_of(self.partition)})

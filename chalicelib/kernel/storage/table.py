@@ -16,6 +16,8 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import key_lengths
 from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
 from chalicelib.kernel.storage.item_json import item_from_dynamodb_json, item_to_dynamodb_json
+from chalicelib.kernel.storage.query_results import ItemCount, QueryResult
+from chalicelib.kernel.storage.search_keys import LAST_SORT_KEY
 from chalicelib.kernel.storage.writes import ItemUpdate, Write, key_to_dynamodb_json
 
 T = TypeVar("T")
@@ -24,8 +26,6 @@ R = TypeVar("R")
 _BATCH_SIZE: Final = 100
 _MAX_ATTEMPTS: Final = 4
 _MAX_THREADS: Final = 16
-_MAX_SORT_KEY: Final = "\U0010ffff"
-"""Sorts after every sort key."""
 
 PARALLEL_READ_THREAD_PREFIX: Final = "side by side"
 """Prefix of the names of the threads that call AWS in parallel."""
@@ -47,14 +47,6 @@ class TransactionCancelled(Exception):
 
     failed_items: Mapping[int, Item | None]
     is_contended: bool
-
-
-@dataclass(frozen=True)
-class QueryResult:
-    """A page of query results. `last_evaluated_key`: where the next page starts, or None on the last page."""
-
-    items: list[Item]
-    last_evaluated_key: Item | None
 
 
 def get(key: ItemKey) -> Item | None:
@@ -172,7 +164,7 @@ def query_merged(
     """
     sort_key_names = {sort_key_attribute_name(partition) for partition in partitions}
     if after and newest_first:
-        until = min(until or _MAX_SORT_KEY, _upper_bound_before(after["at"]))
+        until = min(until or LAST_SORT_KEY, _upper_bound_before(after["at"]))
     elif after:
         since = max(since or "", lower_bound_after(after["at"]))
     query_partition = partial(
@@ -235,7 +227,7 @@ def gather(function: Callable[[T], R], arguments: Sequence[T]) -> list[R]:
 
 
 def _upper_bound_before(sort_key: str) -> str:
-    return sort_key[:-1] + chr(ord(sort_key[-1]) - 1) + _MAX_SORT_KEY
+    return sort_key[:-1] + chr(ord(sort_key[-1]) - 1) + LAST_SORT_KEY
 
 
 def lower_bound_after(sort_key: str) -> str:
@@ -258,12 +250,23 @@ def query_all(pk: str, prefix: str) -> list[Item]:
     return [item for items in iter_item_pages(pk, prefix=prefix) for item in items]
 
 
-def count_items_in_one_read(partition: str | Partition, *, since: str | None = None, until: str | None = None) -> int:
-    """Return the number of items of a partition within the first 1 MB."""
-    if _is_empty_range(partition, "", since, until):
-        return 0
-    response = _call_with_retries("query", Select="COUNT", **_key_condition_arguments(partition, "", since, until))
-    return int(response["Count"])
+def count_items_in_one_read(
+    partition: str | Partition,
+    *,
+    prefix: str = "",
+    since: str | None = None,
+    until: str | None = None,
+    limit: int | None = None,
+) -> ItemCount:
+    """Return the number of items of a partition within the first 1 MB, at most `limit`.
+
+    `prefix`, `since` and `until` restrict the sort key, as those of `query` do.
+    """
+    if _is_empty_range(partition, prefix, since, until):
+        return ItemCount(0, is_complete=True)
+    arguments = _key_condition_arguments(partition, prefix, since, until) | ({"Limit": limit} if limit else {})
+    response = _call_with_retries("query", Select="COUNT", **arguments)
+    return ItemCount(int(response["Count"]), is_complete="LastEvaluatedKey" not in response)
 
 
 def _is_empty_range(partition: str | Partition, prefix: str, since: str | None, until: str | None) -> bool:
@@ -287,7 +290,7 @@ def _key_condition_arguments(
         condition, values[":sk"] = f"{condition} AND begins_with(#sk, :sk)", prefix
     elif since is not None or until is not None:
         condition = f"{condition} AND #sk BETWEEN :since AND :until"
-        values |= {":since": since or " ", ":until": until or _MAX_SORT_KEY}
+        values |= {":since": since or " ", ":until": until or LAST_SORT_KEY}
     if "#sk" in condition:
         names["#sk"] = sk_name
     arguments: dict[str, Any] = {

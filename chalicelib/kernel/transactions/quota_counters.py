@@ -18,7 +18,7 @@ def add_quota_change(before: Entity | None, after: Entity | None, counts: Counts
 
 def counter_write_with_problem(quota: Quota, pk: str, delta: int) -> tuple[Write, Problem | None]:
     """Return the write that updates a counter, and the problem if the quota is exceeded."""
-    update = ItemUpdate((pk, f"COUNT#{quota.name}"), increment={"n": delta})
+    update = ItemUpdate(quota.counter_item_key(pk), increment={"n": delta})
     if delta < 0:
         return update.to_write(), None
     maximum = quota.maximum

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 from chalicelib.kernel.audit_log.entries import LogEvent, outbox_writes
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.clock import after, sleep_with_jittered_backoff
+from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.permissions import access_epochs
@@ -62,6 +63,7 @@ class UnitOfWork:
     _extra_writes: list[tuple[Write, Problem | None]] = field(default_factory=list)
     _checks: dict[ItemKey, Entity] = field(default_factory=dict)
     _epochs: dict[EpochSubject, Epoch] = field(default_factory=dict)
+    entry_id: str | None = None
     _event: PendingEvent | None = None
     reported_events: Sequence[LogEvent] = ()
     """The events that an application reports."""
@@ -142,6 +144,11 @@ class UnitOfWork:
         if not isinstance(subject, RecordSet):
             self._records.setdefault(subject.item_key, PendingWrite(subject, subject))
         return subject
+
+    def reserve_entry_id(self) -> str:
+        """Return the id that the log entry of the declared event will have. The records must not change afterwards."""
+        self.entry_id = new_id(self.latest_change_at)
+        return self.entry_id
 
     def report(self, events: Sequence[LogEvent]) -> None:
         """Commit events that an application reports, all or none. They belong to one log, and keep their order."""

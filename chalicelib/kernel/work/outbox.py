@@ -22,7 +22,7 @@ class Origin:
     `emits`: the events that the operation or task declares, the usual one first.
     """
 
-    actor: Mapping[str, str | None]
+    actor: Mapping[str, Any]
     operation_id: str
     emits: Sequence[str]
     request_id: str | None = None
@@ -82,7 +82,7 @@ def _build_log_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Ev
         raise ValueError("the changes have no event subject")
     public = public_fields_of_record(record)
     return Event(
-        id=new_id(changes.latest_change_at),
+        id=changes.entry_id or new_id(changes.latest_change_at),
         type=event_type,
         occurred_at=changes.latest_change_at,
         log=record.audit_log_id,

@@ -34,6 +34,7 @@ class Task:
 
 
 _tasks: Final[dict[str, Task]] = {}
+_importers: Final[list[Callable[[], None]]] = []
 
 
 class UnknownTask(Exception):
@@ -54,6 +55,19 @@ def task(name: str, *, emits: Mapping[str, type[Entity] | str] | None = None) ->
 def all_tasks() -> tuple[Task, ...]:
     """Return all tasks whose modules are imported, by name."""
     return tuple(_tasks[name] for name in sorted(_tasks))
+
+
+def register_importer(import_all: Callable[[], None]) -> None:
+    """Register the function that imports the modules of all tasks, for processes that run none."""
+    _importers.append(import_all)
+
+
+def has_task(name: str) -> bool:
+    """Return whether a task has this name. Imports the modules of all tasks if no imported one defines it."""
+    if name not in _tasks:
+        for import_all in _importers:
+            import_all()
+    return name in _tasks
 
 
 def get_task(name: str) -> Task:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from chalicelib.features.audit.exports.entities import AuditExport
+from chalicelib.features.audit.log_verifications.entities import LogVerification
 from chalicelib.features.audit.proofs.entities import TileBuild
 from chalicelib.features.audit.reconciliations.entities import Reconciliation
 from chalicelib.features.audit.witnesses.logic import anchor_list
@@ -16,6 +17,10 @@ EXAMPLES: Final[ExampleFactories] = {
     "start_audit_export": lambda _: example({"format": "csv", "filters": {"type": "organization.member.*"}}),
     "start_reconciliation": lambda _: example(),
 }
+
+
+def build_log_verifications(_tenant: TenantFixture, _n: int) -> Neighbours:
+    yield LogVerification(**new_fields(), status="completed", source="none", pending_logs=[])
 
 
 def build_exports(tenant: TenantFixture, _n: int) -> Neighbours:

@@ -4,4 +4,4 @@ from typing import Final
 
 from tests.catalogue.examples.example import ExampleFactories, example
 
-EXAMPLES: Final[ExampleFactories] = {"get_docs_asset": lambda _: example(asset="docs.css")}
+EXAMPLES: Final[ExampleFactories] = {"get_docs_asset": lambda _: example(asset="concepts")}

@@ -24,7 +24,8 @@ class Example:
     `only_caller`: the only person who may make it, regardless of roles and keys. `subject_path`: the path of the
     subject of its log entry, if that is not the target of its path. `target_path`: the path of the target, if no
     parameter names it. `revokes_own_access`: it removes the access of its caller. `is_open_to_all_users`: any user may
-    make it. `headers`: additional headers. `merges_into_subject`: the created record becomes a part of the subject.
+    make it. `headers`: additional headers. `merges_into_subject`: what is created becomes a part of the subject, or is
+    not stored.
     """
 
     parameters: Mapping[str, str]

@@ -29,6 +29,7 @@ EXAMPLES: Final[ExampleFactories] = {
     "rotate_log_stream_secret": lambda _: example({"graceHours": 1}),
     "create_webhook": lambda _: example({"url": _WEBHOOK_URL, "events": _EVENTS, "description": "Feeds the lake."}),
     "update_webhook": lambda _: example({"url": _WEBHOOK_URL, "description": "Feeds the lake."}),
+    "create_webhook_link": lambda _: example(merges_into_subject=True),
     "rotate_webhook_secret": lambda _: example({"graceHours": 1}),
     "replay_webhook_deliveries": lambda _: example({"from": _SINCE}),
 }

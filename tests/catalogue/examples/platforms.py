@@ -49,6 +49,9 @@ EXAMPLES: Final[ExampleFactories] = {
         {"domain": "engines.example.com"}, target_path=custom_domain_path(tenant.platform)
     ),
     "remove_custom_domain": lambda tenant: example(target_path=custom_domain_path(tenant.platform)),
+    "create_custom_domain_link": lambda tenant: example(
+        target_path=custom_domain_path(tenant.platform), merges_into_subject=True
+    ),
     "verify_custom_domain": lambda tenant: example({}, target_path=custom_domain_path(tenant.platform)),
     "get_platform_member": _editor_example,
     "get_platform_member_by_user": _editor_example,

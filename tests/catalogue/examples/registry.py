@@ -16,8 +16,8 @@ from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import Entity
 from tests.catalogue.examples.example import Example, example
 from tests.catalogue.tenant_fixture import TenantFixture, put_items
+from tests.harness import callers
 from tests.harness.api import ApiResponse
-from tests.harness.callers import Person
 from tests.harness.pending_entries import build_pending_items
 
 _DETAIL_FIELDS: Final = frozenset({"request"})
@@ -45,7 +45,7 @@ def get_example(operation: Operation, tenant: TenantFixture) -> Example:
     return created.with_parameters(**{**defaults, **created.parameters})
 
 
-def get_caller(operation: Operation, tenant: TenantFixture) -> Person | None:
+def get_caller(operation: Operation, tenant: TenantFixture) -> callers.Caller | None:
     """Return the least privileged caller of an operation's example, or None if it is anonymous."""
     return get_example(operation, tenant).only_caller or tenant.get_least_privileged_caller(operation)
 

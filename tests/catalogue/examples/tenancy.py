@@ -42,6 +42,12 @@ EXAMPLES: Final[ExampleFactories] = {
     "respond_to_invitation": lambda tenant: example(
         {"token": tenant.invitation.token}, only_caller=tenant.people.invited, subject_path=tenant.invitation.path
     ),
+    "respond_to_my_invitation": lambda tenant: example(
+        {"decision": "accept"},
+        only_caller=tenant.people.invited,
+        subject_path=tenant.invitation.path,
+        invitation_id=tenant.invitation.id,
+    ),
     "invite_to_organization": lambda _: example(_INVITATION),
     "get_organization_member": lambda tenant: example(user_id=tenant.people.editor.id),
     "update_organization_member": lambda tenant: example({"role": "editor"}, user_id=tenant.people.member.id),
@@ -91,6 +97,21 @@ def build_invitations(tenant: TenantFixture, n: int) -> Neighbours:
         expires_in_days=7,
         invited_by=tenant.people.owner.id,
     )
+
+
+def build_me(tenant: TenantFixture, _n: int) -> Neighbours:
+    """Yield an invitation to the owner, by an API key, with the item that finds it."""
+    fields = new_fields()
+    invitation = Invitation(
+        **fields,
+        **build_send_fields(tenant.id, fields["id"], 1, 7, fields["created_at"]),
+        organization_id=tenant.id,
+        email=tenant.people.owner.email,
+        role="member",
+        expires_in_days=7,
+    )
+    yield invitation
+    yield from invitation.derived_items
 
 
 def build_members(tenant: TenantFixture, n: int) -> Neighbours:

@@ -10,6 +10,7 @@ from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files
 from tests.harness import memory_aws
+from tests.harness.audit_logs import list_entries
 from tests.harness.exports import (
     append_entries,
     create_completed_export,
@@ -340,3 +341,24 @@ class TestFailedExport:
         for _ in range(10):
             log.create_export()
         assert post_export(api, log.organization).status_and_code == "409 limit_exceeded"
+
+
+def test_the_exports_of_an_organization_are_listed_newest_first_without_urls_and_evidence(
+    api, workers, organization, ada, grace, mary, clock
+):
+    started = []
+    for caller in (ada, grace, ada):
+        clock.shift(seconds=1)
+        started.append(post_export(api, organization, caller=caller, filters={"type": "organization.created"}))
+    post_export(api, create_organization(api, ada)).expect(202)
+    workers.run_until_idle()
+    exports = [api.get(each.location, caller=ada).expect(200).json for each in reversed(started)]
+    assert all(each["evidence"] and each["downloadUrl"] for each in exports)
+    path = f"{organization.path}/audit-log/export-async"
+    pages = api.get_pages(path, caller=grace, query={"limit": 2})
+    assert [len(page["items"]) for page in pages] == [2, 1]
+    listed = [item for page in pages for item in page["items"]]
+    assert listed == [{**each, "evidence": None, "downloadUrl": None} for each in exports]
+    assert api.get(path, caller=mary).status_and_code == "403 insufficient_role"
+    entries = list_entries(api, organization, type="organization.audit_export.downloaded")
+    assert len(entries) == len(exports)  # The list logs no downloads.

@@ -89,7 +89,7 @@ def list_exported_sequences(log, monkeypatch, name):
     """Return the sequences of the entries that an export with a filter contains, which reads two at a time."""
     monkeypatch.setattr(inline_export, "MAX_ENTRIES", 1)
     query = EntryFilters.model_validate(build_filter(log, name))
-    pages = inline_export.iter_matching_pages_newest_first(log.id, query)
+    pages = inline_export.iter_matching_pages_newest_first([log.id], query)
     return [entry.sequence for page in pages for entry in page]
 
 
@@ -140,5 +140,5 @@ def test_no_export_contains_data_that_has_just_been_erased(lagging_log, monkeypa
     assert "erased" in sequenced.item
     monkeypatch.setattr(inline_export, "MAX_ENTRIES", 1)  # Pages of two entries.
     query = EntryFilters(type="organization.updated")
-    pages = inline_export.iter_matching_pages_newest_first(lagging_log.id, query)
+    pages = inline_export.iter_matching_pages_newest_first([lagging_log.id], query)
     assert [entry.sequence for page in pages for entry in page if entry.erased] == [2]

@@ -14,11 +14,14 @@ from chalicelib.features.platforms.capabilities.entities import Capability
 from chalicelib.features.platforms.spaces.entities import SpaceMember
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.features.tenancy.invitations.entities import address_partition
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.permissions.roles import Role
 from local.tools.audit_records import AuditFailed, audit_records
 from tests.harness import memory_aws
+from tests.harness.api import Json
 from tests.harness.erasures import complete_erasure
+from tests.harness.invitations import SOPHIE_EMAIL, create_invitation
 from tests.harness.log_records import capture_log_records, embedded_metrics
 from tests.harness.organizations import create_api_key
 from tests.harness.platforms import add_block_capability_and_module, add_platform_member, create_space
@@ -35,6 +38,21 @@ class TestStartReconciliation:
         assert result["checkedRecords"] >= 4
         entry, *_ = api.get_items(f"{organization.path}/audit-log", caller=organization.owner)
         assert (entry["type"], entry["data"]) == ("organization.reconciliation.completed", result)
+
+    def test_the_item_by_which_an_invited_person_finds_an_invitation_is_required_until_it_ends(
+        self, api, workers, organization
+    ):
+        invitation = create_invitation(api, organization, SOPHIE_EMAIL)
+        item = memory_aws.get_item(address_partition(SOPHIE_EMAIL), invitation.id)
+        assert item
+        memory_aws.delete_item(item)
+        (finding,) = find_disagreements(organization.id)
+        assert (finding["id"], finding["fields"]) == (invitation.id, ["derivedItems"])
+        memory_aws.put_item(item)
+        api.delete(invitation.path, caller=organization.owner).expect(204)
+        workers.deliver()
+        memory_aws.delete_item(item)  # as DynamoDB does at its time to live
+        assert find_disagreements(organization.id) == []
 
     def test_a_forged_member_is_found_and_counted_by_a_metric(self, api, workers, organization, forged_member):
         with capture_log_records() as records:
@@ -309,3 +327,18 @@ class TestUpgrade:
         assert find_disagreements(organization.id) == []
         audit_records(renews_macs=False)
         assert capsys.readouterr().out.endswith("Compared 1 organization with the log: 0 findings.\n")
+
+
+def test_the_reconciliations_of_an_organization_are_listed_newest_first(
+    api, workers, organization, forged_member, grace, operator, clock
+):
+    results = list[Json]()
+    for _ in range(3):
+        clock.shift(seconds=1)
+        results.insert(0, reconcile(api, workers, organization))
+    assert all(each["findings"] for each in results)
+    path = f"{organization.path}/audit-log/reconciliations"
+    for caller in (organization.owner, operator):
+        pages = api.get_pages(path, caller=caller, query={"limit": 2})
+        assert [page["items"] for page in pages] == [results[:2], results[2:]]
+    assert api.get(path, caller=grace).status_and_code == "403 insufficient_role"

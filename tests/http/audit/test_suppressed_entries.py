@@ -8,6 +8,7 @@ import pytest
 from chalicelib.kernel.audit_log.mac_chains import chain_key
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Partition
+from chalicelib.kernel.storage.query_results import QueryResult
 from tests.harness import memory_aws
 from tests.harness.audit_logs import alter_item
 from tests.harness.organizations import create_organization
@@ -142,13 +143,13 @@ class TestPartlyVisibleTransaction:
         """A list for ids of entries whose pointers the next Query of an outbox omits."""
         ids, query = list[str](), table.query
 
-        def query_without_hidden(partition: str | Partition, **options: Any) -> table.QueryResult:
+        def query_without_hidden(partition: str | Partition, **options: Any) -> QueryResult:
             answer = query(partition, **options)
             if not (isinstance(partition, str) and partition.startswith("Q#") and ids):
                 return answer
             visible = [item for item in answer.items if item["sk"] not in ids]
             ids.clear()
-            return table.QueryResult(visible, answer.last_evaluated_key)
+            return QueryResult(visible, answer.last_evaluated_key)
 
         monkeypatch.setattr(table, "query", query_without_hidden)
         return ids

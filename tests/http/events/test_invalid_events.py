@@ -75,7 +75,7 @@ class TestInvalidEvents:
         assert refused.validation_errors == {"/events": "too_many"}
         assert len(refused.calls.call_names) == 1
 
-    @pytest.mark.parametrize("actor_type", ["system", "operator", "anonymous", "api_key", "service_key"])
+    @pytest.mark.parametrize("actor_type", ["system", "operator", "anonymous", "api_key", "service_key", "link"])
     def test_types_of_principals_that_only_the_service_recognizes_cannot_be_asserted(self, post, actor_type):
         assert post({"actor": {**CLERK, "type": actor_type}}).validation_errors == {"/actor/type": "malformed"}
 

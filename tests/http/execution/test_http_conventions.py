@@ -88,7 +88,7 @@ class TestUnknownQueryParameters:
     def test_strict_handling_rejects_them_with_all_other_errors_of_the_query(self, list_members, prefer):
         response = list_members({"role": "admin", "limit": 0}, headers={"Prefer": prefer})
         assert response.validation_errors == {"query/role": "unknown_parameter", "query/limit": "out_of_range"}
-        assert response.json["errors"][0]["detail"].endswith(" It has: cursor, limit.")
+        assert response.json["errors"][0]["detail"].endswith(" It has: cursor, include, limit, q, sort.")
         assert response.headers["Preference-Applied"] == "handling=strict"
 
     @pytest.mark.parametrize(

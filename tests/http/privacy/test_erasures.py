@@ -219,3 +219,18 @@ def test_another_user_with_the_former_email_address_of_the_owner_can_be_erased(
     complete_erasure(api, workers, clock, owned_by_returned_ada, userId=emmy.id)
     assert keys_of_items_containing(emmy.id, emmy.email) == []
     assert api.get(organization.path, caller=owned_by_returned_ada.owner).status == 200
+
+
+def test_the_erasures_of_an_organization_are_listed_newest_first_without_the_person(
+    api, workers, organization, grace, clock
+):
+    addresses = [f"{name}@example.org" for name in ("first", "second", "third")]
+    erasures = [complete_erasure(api, workers, clock, organization, email=each) for each in addresses]
+    path = f"{organization.path}/erasures"
+    pages = api.get_pages(path, caller=organization.owner, query={"limit": 2})
+    assert [page["items"] for page in pages] == [erasures[:0:-1], erasures[:1]]
+    create_erasure(api, organization, email="running@example.org")
+    running = api.get(path, caller=organization.owner)
+    assert running.json["items"][0]["status"] == "queued"
+    assert "@" not in running.text
+    assert api.get(path, caller=grace).status_and_code == "403 insufficient_role"

@@ -44,6 +44,17 @@ class TestSitemap:
         assert first.calls.call_names == [*ONE_READ, *queries, "dynamodb:TransactWriteItems"]
         assert (stored.calls.call_names, stored.text) == (ONE_READ, first.text)
 
+    def test_is_text_for_clients_that_prefer_text(self, api, site, pages):
+        pages.publish("Looms")
+        path = f"{site.path}/sitemap.xml"
+        as_text = api.get(path, headers={"Accept": "text/xml, */*;q=0.1"}).expect(200)
+        assert as_text.headers["Content-Type"] == "text/xml"
+        for accept in ("*/*", "text/xml;q=0.5, application/xml"):
+            answer = api.get(path, headers={"Accept": accept}).expect(200)
+            assert (answer.headers["Content-Type"], answer.text) == ("application/xml", as_text.text)
+            assert answer.headers["Vary"].startswith("Accept, ")
+        assert as_text.headers["Vary"].startswith("Accept, ")
+
     def test_excludes_drafts_and_unpublished_noindex_and_copied_pages_but_not_their_descendants(self, api, site, pages):
         pages.publish("Looms", "Looms/Jacquard")
         pages.draft("Looms/Soon")

@@ -57,7 +57,7 @@ class TestInviteToOrganization:
     @pytest.mark.parametrize(
         ("page", "expected_url"),
         [
-            ("", f"http://127.0.0.1:8000{ACCEPTANCE_PATH}?token="),
+            ("", "http://127.0.0.1:8000/invitation?token="),
             ("https://app.example/join", "https://app.example/join?token="),
             ("https://app.example/?to=join", "https://app.example/?to=join&token="),
         ],

@@ -5,7 +5,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pytest
 
 from chalicelib.features.tenancy.invitations.entities import address_partition
-from chalicelib.features.tenancy.me import logic
+from chalicelib.features.tenancy.me.logic import caller_description, pending_invitations
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.writes import Write
@@ -65,8 +65,8 @@ class TestUser:
     def test_a_person_in_many_organizations_sees_the_first_ones_with_the_same_reads(
         self, api, ada, organization, stranger, get_me, monkeypatch
     ):
-        monkeypatch.setattr(logic, "MAX_ORGANIZATIONS", 2)
-        monkeypatch.setattr(logic, "MAX_INVITATIONS", 1)
+        monkeypatch.setattr(caller_description, "MAX_ORGANIZATIONS", 2)
+        monkeypatch.setattr(pending_invitations, "MAX_INVITATIONS", 1)
         others = [create_organization(api, ada) for _ in range(3)]
         for each in others:
             add_organization_member(each, stranger, "editor")
@@ -126,9 +126,10 @@ class TestPendingInvitations:
     def test_invitations_that_cannot_be_accepted_do_not_hide_older_ones(
         self, api, organization, ada, stranger, get_me, monkeypatch, invitations_per_read
     ):
-        monkeypatch.setattr(logic, "MAX_INVITATIONS", 2)
-        monkeypatch.setattr(logic, "MAX_CHECKED_INVITATIONS", 6)
-        monkeypatch.setattr(logic, "INVITATIONS_PER_READ", invitations_per_read)
+        monkeypatch.setattr(pending_invitations, "MAX_INVITATIONS", 2)
+        monkeypatch.setattr(caller_description, "MAX_CHECKED_INVITATIONS", 6)
+        for module in (caller_description, pending_invitations):
+            monkeypatch.setattr(module, "INVITATIONS_PER_READ", invitations_per_read)
         oldest, *older = [create_invitation(api, create_organization(api, ada), stranger) for _ in range(3)]
         deleted = [create_organization(api, ada) for _ in range(3)]
         for each in deleted:
@@ -147,7 +148,7 @@ class TestPendingInvitations:
     ):
         oldest = create_invitation(api, organization, stranger)
         pointer = load_item((address_partition(stranger.email), oldest.id))
-        for number in range(logic.MAX_CHECKED_INVITATIONS - 1):
+        for number in range(caller_description.MAX_CHECKED_INVITATIONS - 1):
             key = (address_partition(stranger.email), f"{oldest.id}-{number}")
             table.write_transaction([Write("Put", key, item={**pointer, "sk": key[1]})])
         answer = api.get("/me", caller=stranger)

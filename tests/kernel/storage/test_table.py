@@ -12,7 +12,8 @@ from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.entity import Partition
-from chalicelib.kernel.storage.table import MAX_TRANSACT_ITEMS, QueryResult, TransactionCancelled
+from chalicelib.kernel.storage.query_results import ItemCount, QueryResult
+from chalicelib.kernel.storage.table import MAX_TRANSACT_ITEMS, TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 from tests.harness.aws_calls import call_with_http_requests, record_calls
 from tests.harness.faults import Fault, inject_fault
@@ -135,9 +136,12 @@ class TestQuery:
 
     def test_items_can_be_counted(self):
         count = table.count_items_in_one_read
-        assert (count("P"), count("P", since="a#2", until="b#3"), count("P", since="b", until="a")) == (5, 3, 0)
-        assert count(Partition("F", "facet1"), since="b#2") == 2
-        assert count(Partition("I", "index1"), until="1#b") == 2
+        assert (count("P"), count("P", prefix="a#")) == (ItemCount(5, is_complete=True), ItemCount(2, is_complete=True))
+        assert (count("P", since="a#2", until="b#3").number, count("P", since="b", until="a").number) == (3, 0)
+        limited = ItemCount(2, is_complete=False), ItemCount(5, is_complete=True)
+        assert (count("P", limit=2), count("P", limit=6)) == limited
+        assert count(Partition("F", "facet1"), since="b#2").number == 2
+        assert count(Partition("I", "index1"), until="1#b").number == 2
 
 
 def test_a_partition_is_deleted_in_batches():
@@ -340,6 +344,6 @@ def test_an_invalid_key_is_neither_read_nor_written(key):
 def test_an_invalid_partition_is_empty(partition):
     with record_calls() as calls:
         assert table.query(partition).items == []
-        assert table.count_items_in_one_read(partition) == 0
+        assert table.count_items_in_one_read(partition).number == 0
         assert table.query("P", prefix="S" * 1025).items == []
     assert calls.call_list == []

@@ -1,12 +1,28 @@
 """Responses of the operations on the service itself."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from chalicelib.features.audit.exports.models import ExportQuery
 from chalicelib.kernel.core.version import VERSION
-from chalicelib.kernel.http.fields import Timestamp
+from chalicelib.kernel.http.fields import Timestamp, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Output
+
+SystemLogId = Annotated[
+    str, *pattern_validator_and_schema(r"^system-(?:[0-9]|1[0-5])$", "must be one of system-0 to system-15")
+]
+
+
+class SystemExportQuery(ExportQuery):
+    """Filters for the entries, the log that contains them, and the output format."""
+
+    log_id: SystemLogId | None = Field(
+        None,
+        description="Only entries of this one of the 16 logs, in the order of its tree. An export with `evidence` "
+        "needs it, unless `targetId` determines the log.",
+        examples=[None],
+    )
 
 
 class Check(Output):

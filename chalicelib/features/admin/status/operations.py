@@ -1,15 +1,20 @@
 """The status of the service and its own audit log."""
 
+from typing import Annotated
+
 from chalicelib.features.admin.status.logic import run_checks_unless_recent
-from chalicelib.features.admin.status.models import ServiceStatus
+from chalicelib.features.admin.status.models import ServiceStatus, SystemExportQuery
+from chalicelib.features.audit.exports.logic.export_responses import build_export_response
+from chalicelib.features.audit.exports.logic.inline_export import ExportTooLarge
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.models import AuditEntry, AuditQuery
 from chalicelib.kernel.audit_log.entry_macs import current_and_former_public_keys
 from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.version import API_VERSION, VERSION
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.access_rules import Caller
-from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.operations.results import ListPage, RawResponse
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.storage.log_ids import SYSTEM_LOGS, system_log_id
 
@@ -50,3 +55,23 @@ def list_system_audit_log(ctx: Context, query: AuditQuery) -> ListPage[AuditEntr
         target_logs or SYSTEM_LOGS, query, ctx.decode_cursor(query), query.limit
     )
     return ctx.build_page(logs.load_entries_as_json_bytes(entries), last, query)
+
+
+@routes.get("/system/audit-log/export", access=Caller.OPERATOR, scope=None, emits=None)
+def export_system_audit_log(
+    ctx: Context, query: SystemExportQuery
+) -> Annotated[RawResponse, "application/x-ndjson", "text/csv"]:
+    """Export the events outside of any organization, or those that match the filters, oldest entry first.
+
+    Entries without a sequence come last. The export never lags behind the log, because recent entries are read from the
+    log itself. If the result has more than 10,000 entries or 5 MB, or takes too long to find, the problem is
+    `export_too_large`. Export the log in parts in that case, each with its own `from` and `to`. With `logId` the export
+    has one of the 16 logs. With `evidence=true` that export can be verified alone, and is limited to logs of 10,000
+    entries.
+    """
+    log_id = query.log_id or (system_log_id(query.target_id) if query.target_id else None)
+    name = f"{query.log_id or 'system'}-audit-log-{ctx.now[:10]}"
+    try:
+        return build_export_response([log_id] if log_id else SYSTEM_LOGS, query, name)
+    except ExportTooLarge as error:
+        raise Problem("export_too_large", f"{error} Export it in parts, with from and to.") from error

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 from chalicelib.features.audit.exports.models import AuditExportOut, ExportFormat, ExportStatus
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import after, now
-from chalicelib.kernel.storage.entity import Item, ScheduledTask
+from chalicelib.kernel.storage.entity import Collection, Item, ScheduledTask
 from chalicelib.kernel.storage.pii import REDACTED, PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, PublicJob
@@ -37,6 +37,7 @@ class AuditExport(PublicJob):
 
     kind, parameter, task = "organization.audit_export", "export_id", "audit_exports.run"
     pk, sk = "O#{organization_id}", "X#{id}"
+    in_organization = Collection("O#{organization_id}", "X#{id}", newest_first=True)
     quota = Quota(
         "running audit exports",
         "O#{organization_id}",
@@ -49,6 +50,7 @@ class AuditExport(PublicJob):
         ("status", "evidence", "expires_at"), "They change without an entry when the file is deleted."
     )
     version_fields = ("version", "lease_until", "issued_urls_at")
+    fields_omitted_from_lists = frozenset({"evidence", "omitted_runs", "part_numbers"})
     attribute_names: ClassVar[Mapping[str, str]] = {
         "delete_files_at": "clear_at",
         "issued_urls_at": "handed",

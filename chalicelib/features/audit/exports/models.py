@@ -99,11 +99,12 @@ class AuditExportOut(RecordOutput):
     checkpoint: str | None = Field(description="The signed head of the log that the export covers.")
     evidence: list[OmittedEntries] | None = Field(
         description="The hashes of the omitted entries, which prove that an NDJSON file is part of the log. "
-        "Null if more than 2,000 hashes were needed."
+        "Null if more than 2,000 hashes were needed, and in lists."
     )
     download_url: str | None = Field(
         None,
-        description="Valid for 15 minutes. Each request returns a new URL. Anyone with the URL can download the file.",
+        description="Valid for 15 minutes. Each request returns a new URL. Anyone with the URL can download the file. "
+        "Null in lists.",
         examples=["https://atrium-exports.s3.amazonaws.com/01a1f84a?X-Amz-Expires=900&X-Amz-Signature=5d3a"],
     )
     error: str | None = Field(description="Why it failed.", examples=[None])

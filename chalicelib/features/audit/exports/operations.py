@@ -4,15 +4,15 @@ from typing import Annotated, Final
 
 from chalicelib.features.audit.exports.entities import AuditExport
 from chalicelib.features.audit.exports.logic import async_export
-from chalicelib.features.audit.exports.logic.entry_formats import MEDIA_TYPES
-from chalicelib.features.audit.exports.logic.inline_export import ExportTooLarge, build_inline_export_text
-from chalicelib.features.audit.exports.logic.verifiable_export import build_verifiable_export_text
+from chalicelib.features.audit.exports.logic.export_responses import build_export_response
+from chalicelib.features.audit.exports.logic.inline_export import ExportTooLarge
 from chalicelib.features.audit.exports.models import AuditExportCreate, AuditExportOut, EntrySelection, ExportQuery
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.core.clock import after
-from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
+from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.results import RawResponse
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.results import ListPage, RawResponse
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.work import jobs
@@ -43,17 +43,11 @@ def export_audit_log(
     `export_too_large`. Start a background export in that case. With `evidence=true` the export is limited to logs of
     10,000 entries, and has only entries with a sequence.
     """
-    if query.evidence and query.format != "ndjson":
-        raise ValidationProblem([FieldError("query/evidence", "unsupported", "Only an NDJSON export has evidence.")])
-    build_text = build_verifiable_export_text if query.evidence else build_inline_export_text
     try:
-        text = build_text(organization.audit_log_id, query, query.format)
+        return build_export_response([organization.audit_log_id], query, _export_file_name(organization, ctx.now))
     except ExportTooLarge as error:
         async_path = f"POST /organizations/{organization.id}/audit-log/export-async"
         raise Problem("export_too_large", f"{error} Narrow it down, or use {async_path}.") from error
-    name = _export_file_name(organization, ctx.now, query.format)
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return RawResponse(text, MEDIA_TYPES[query.format], headers)
 
 
 @routes.post(
@@ -82,6 +76,23 @@ def start_audit_export(ctx: Context, organization: Organization, body: AuditExpo
 
 
 @routes.get(
+    "/organizations/{organization_id}/audit-log/export-async",
+    access=require_organization_role(Role.ADMIN),
+    scope="audit-log:read",
+    emits=None,
+)
+def list_audit_exports(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[AuditExportOut]:
+    """List the background exports of the log, newest first, also those whose file has expired.
+
+    Use it to find an export that somebody else started, or to see how far the running ones are. The list has no
+    download URLs and no evidence: get an export to download it, because each download is logged.
+    """
+    return ctx.list_records(
+        AuditExport, AuditExport.in_organization, query, AuditExportOut.of, organization_id=organization.id
+    )
+
+
+@routes.get(
     "/organizations/{organization_id}/audit-log/export-async/{export_id}",
     access=require_organization_role(Role.ADMIN),
     scope="audit-log:read",
@@ -99,7 +110,7 @@ def get_audit_export(ctx: Context, organization: Organization, export: AuditExpo
     if export.status != "completed":
         return AuditExportOut.of(export)
     _log_download_unless_url_valid(ctx, export)
-    name = _export_file_name(organization, export.created_at, f"{export.format}.gz")
+    name = f"{_export_file_name(organization, export.created_at)}.{export.format}.gz"
     return AuditExportOut.of(
         export, download_url=async_export.presigned_download_url(export, name, _DOWNLOAD_URL_SECONDS)
     )
@@ -114,5 +125,6 @@ def _log_download_unless_url_valid(ctx: Context, export: AuditExport) -> None:
         ctx.changes.event(export)
 
 
-def _export_file_name(organization: Organization, timestamp: str, suffix: str) -> str:
-    return f"{organization.slug}-audit-log-{timestamp[:10]}.{suffix}"
+def _export_file_name(organization: Organization, timestamp: str) -> str:
+    """Return the name of the file without its extension."""
+    return f"{organization.slug}-audit-log-{timestamp[:10]}"

@@ -10,6 +10,7 @@ from chalicelib.kernel.http.fields import Timestamp, Uuid, ascii_lower_if_text, 
 from chalicelib.kernel.http.models import CursorQuery, ListQuery, Output, TimeRange
 
 Failure = Literal["modified", "missing", "reordered", "truncated", "forked", "bad_signature"]
+WholeLogFailure = Literal[Failure, "suppressed", "anchor_rewritten"]
 _EVENT_TYPE_PATTERN: Final = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"
 
 
@@ -75,27 +76,40 @@ class IntegrityQuery(CursorQuery):
 
 
 class ActorReference(Output):
-    """The principal who caused a built-in event: a user, a key, an anonymous caller or the service itself.
+    """The principal who caused a built-in event: a user, a key, a link, an anonymous caller or the service itself.
 
     `id` is null for anonymous callers, for the service itself, and for operators who run a command.
     """
 
-    type: Literal["user", "api_key", "service_key", "operator", "anonymous", "system"] = Field(examples=["user"])
+    type: Literal["user", "api_key", "service_key", "link", "operator", "anonymous", "system"] = Field(
+        examples=["user"]
+    )
     id: str | None = Field(examples=["4c1a2b5e-0000-4000-8000-000000000001"])
+
+
+class LinkCreatorReference(Output):
+    """The user with whose rights the holder of a signed link acts, with their name at that time.
+
+    An erasure of this person also erases the entries about what the holder did.
+    """
+
+    type: Literal["user"] = Field(examples=["user"])
+    id: str = Field(examples=["4c1a2b5e-0000-4000-8000-000000000001"])
+    name: str | None = Field(examples=["Ada Lovelace"])
 
 
 class Actor(Output):
     """Who performed the action, with their name at that time.
 
-    In the entry of a built-in event, it is the principal: a user, an API key, an operator, an anonymous caller or the
-    service itself. For the last two, and for operators who run a command, `id` is null. In the entry of an application
-    event, the application can name any other actor, and `asserted` marks such an actor. The name helps people to read
-    the log. Programs compare `type` and `id`, because a person can change their name.
+    In the entry of a built-in event, it is the principal: a user, an API key, the holder of a signed link, an operator,
+    an anonymous caller or the service itself. For the last two, and for operators who run a command, `id` is null. In
+    the entry of an application event, the application can name any other actor, and `asserted` marks such an actor. The
+    name helps people to read the log. Programs compare `type` and `id`, because a person can change their name.
     """
 
     type: str = Field(
-        description="`user`, `api_key`, `operator`, `anonymous` or `system`; in application events also `service_key`, "
-        "and any type that the application names.",
+        description="`user`, `api_key`, `link`, `operator`, `anonymous` or `system`; in application events also "
+        "`service_key`, and any type that the application names.",
         examples=["user"],
     )
     id: str | None = Field(examples=["4c1a2b5e-0000-4000-8000-000000000001"])
@@ -105,6 +119,13 @@ class Actor(Output):
         description="True if the application named the actor. The service has not verified it: trust it as far as you "
         "trust `reportedBy`. Absent otherwise.",
         exclude_if=lambda asserted: not asserted,
+        examples=[None],
+    )
+    created_by: LinkCreatorReference | None = Field(
+        None,
+        description="Who created the link, if the actor is the holder of a signed link. Its holder acts with the "
+        "rights of this user. Absent otherwise.",
+        exclude_if=lambda created_by: created_by is None,
         examples=[None],
     )
 

@@ -5,7 +5,7 @@ from dataclasses import field
 from typing import Any, Final, Literal, TypedDict, get_args
 
 from chalicelib.features.audit.reconciliations.models import FindingKind, ReconciliationOut, ReconciliationStatus
-from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.storage.entity import Collection, Item
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import PublicJob
@@ -46,6 +46,8 @@ class Reconciliation(PublicJob):
 
     kind, parameter, task = "organization.reconciliation", "reconciliation_id", "reconciliations.run"
     pk, sk = "O#{organization_id}", "RECONCILIATION#{id}"
+    in_organization = Collection("O#{organization_id}", "RECONCILIATION#{id}", newest_first=True)
+    fields_omitted_from_lists = frozenset({"pending_ranges", "log_cursor", "suspects"})
     quota = Quota(
         "running reconciliations",
         "O#{organization_id}",

@@ -6,7 +6,9 @@ from chalicelib.features.audit.reconciliations.entities import Reconciliation
 from chalicelib.features.audit.reconciliations.models import ReconciliationOut
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.access_rules import OperatorsToo
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.work import jobs
@@ -38,6 +40,22 @@ def start_reconciliation(ctx: Context, organization: Organization) -> Reconcilia
     jobs.create_and_enqueue_after_commit(ctx.changes, reconciliation)
     ctx.changes.event(reconciliation)
     return ReconciliationOut.of(reconciliation)
+
+
+@routes.get(
+    "/organizations/{organization_id}/audit-log/reconciliations",
+    access=_OWNER_OR_OPERATOR,
+    scope=None,
+    emits=None,
+)
+def list_reconciliations(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[ReconciliationOut]:
+    """List the reconciliations of an organization, newest first, with their findings.
+
+    Use it to see when the records were last compared with the log, and whether a comparison is still running.
+    """
+    return ctx.list_records(
+        Reconciliation, Reconciliation.in_organization, query, ReconciliationOut.of, organization_id=organization.id
+    )
 
 
 @routes.get(

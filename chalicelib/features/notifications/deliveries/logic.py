@@ -44,7 +44,7 @@ def count_deliveries(webhook_id: str, statuses: Iterable[DeliveryStatus], since:
     """
     facet, id_range = WebhookDelivery.by_status, ids.id_range_query_arguments(since, until)
     return sum(
-        table.count_items_in_one_read(facet.partition(webhook_id=webhook_id, status=status), **id_range)
+        table.count_items_in_one_read(facet.partition(webhook_id=webhook_id, status=status), **id_range).number
         for status in statuses
     )
 

@@ -11,6 +11,7 @@ from chalicelib.features.notifications.logic.event_access import can_read_events
 from chalicelib.features.notifications.models.event_areas import scope_area_of
 from chalicelib.features.notifications.models.schemas import DeliveriesQuery, DeliveryDetailOut, DeliveryOut
 from chalicelib.features.notifications.webhooks.entities import PROBE_TASK, Webhook, WebhookDelivery
+from chalicelib.features.notifications.webhooks.logic.links import WEBHOOK_LINK
 from chalicelib.features.notifications.webhooks.logic.webhook_requests import describe_request
 from chalicelib.features.notifications.webhooks.models.schemas import WebhookStatisticsOut
 from chalicelib.features.tenancy.entities.organizations import require_organization_role
@@ -43,6 +44,7 @@ class DeliveredEvent(Prefetched):
     access=require_organization_role(Role.ADMIN),
     scope="webhooks:read",
     emits=None,
+    link_types=(WEBHOOK_LINK,),
 )
 def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQuery) -> ListPage[DeliveryOut]:
     """List the deliveries of a webhook, newest first. They are kept for 90 days.
@@ -58,6 +60,7 @@ def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQue
     access=require_organization_role(Role.ADMIN),
     scope="webhooks:read",
     emits=None,
+    link_types=(WEBHOOK_LINK,),
 )
 def get_webhook_delivery(
     ctx: Context, webhook: Webhook, delivery: WebhookDelivery, delivered: DeliveredEvent
@@ -81,6 +84,7 @@ def get_webhook_delivery(
     emits="organization.webhook.delivery_retried",
     grants_access=True,
     collection_path="/organizations/{organization_id}/webhooks/{webhook_id}/deliveries",
+    link_types=(WEBHOOK_LINK,),
 )
 def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryOut:
     """Send a delivery again, whatever its status. If that fails, it is retried like a new delivery.
@@ -106,6 +110,7 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
     access=require_organization_role(Role.ADMIN),
     scope="webhooks:read",
     emits=None,
+    link_types=(WEBHOOK_LINK,),
 )
 def get_webhook_statistics(ctx: Context, webhook: Webhook) -> WebhookStatisticsOut:
     """Get the numbers of delivered and failed attempts of a webhook, and their median duration.

@@ -1,22 +1,10 @@
 """All event types, with their descriptions and the sentences of chat messages."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-
-@dataclass(frozen=True)
-class EventType:
-    """An event type.
-
-    `description`: when it occurs. `sentence`: `{actor}` performed the action on `{target}`. `{count}` is the sum of the
-    numbers in the object `counts_field` of the event's `data`.
-    """
-
-    description: str
-    sentence: str
-    counts_field: str = ""
-
+from chalicelib.features.notifications.models.event_type import EventType
+from chalicelib.features.notifications.models.system_event_types import SYSTEM_EVENT_TYPES
 
 EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "lead.created": EventType(
@@ -161,6 +149,10 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "The service disabled a failing webhook; `disabledReason` has the reason.",
         "The webhook {target} was disabled, because it takes no events.",
     ),
+    "organization.webhook.link_created": EventType(
+        "A member created a signed link, by which its holder manages a webhook for an hour.",
+        "{actor} created a link to manage the webhook {target}.",
+    ),
     "organization.webhook.replayed": EventType(
         "The replay of a webhook's deliveries was requested.", "{actor} asked for a replay of deliveries to a webhook."
     ),
@@ -200,6 +192,10 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "platform.custom_domain.lapsed": EventType(
         "The DNS record that verifies a custom domain was missing for 72 hours. Others can claim the domain now.",
         "The domain {target} has lapsed, because nothing proves any more whose it is.",
+    ),
+    "platform.custom_domain.link_created": EventType(
+        "A member created a signed link, by which its holder sees and checks the DNS records of a domain for an hour.",
+        "{actor} created a link to set up the domain {target}.",
     ),
     "platform.custom_domain.removed": EventType(
         "The custom domain of a platform was removed.", "{actor} removed the custom domain of {target}."
@@ -329,26 +325,7 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "{actor} replaced the module overrides of the space {target}.",
     ),
     "space.updated": EventType("A space was changed.", "{actor} changed the space {target}."),
-    "system.event_type.created": EventType(
-        "An event type was declared. Not sent to webhooks: event types belong to the deployment.",
-        "{actor} declared the event type {target}.",
-    ),
-    "system.event_type.updated": EventType(
-        "An event type was replaced; a new `version` has another schema. Not sent to webhooks.",
-        "{actor} changed the event type {target}.",
-    ),
-    "system.service_key.created": EventType(
-        "A service key was created. Not sent to webhooks: service keys belong to the deployment.",
-        "{actor} created the service key {target}.",
-    ),
-    "system.service_key.revoked": EventType(
-        "A service key was revoked and no longer works. Not sent to webhooks.",
-        "{actor} revoked the service key {target}.",
-    ),
-    "system.service_key.rotated": EventType(
-        "The secret of a service key was replaced. The event does not contain the secret. Not sent to webhooks.",
-        "{actor} gave the service key {target} a new secret.",
-    ),
+    **SYSTEM_EVENT_TYPES,
     "taxonomy.attachment.created": EventType(
         "A taxonomy node was attached to a record.", "{actor} put a node of a taxonomy on the {target}."
     ),

@@ -1,7 +1,7 @@
 """Operations on the webhooks of an organization, including test messages and secret rotation."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from pydantic_core import to_json
 
@@ -24,6 +24,7 @@ from chalicelib.features.notifications.webhooks.entities import (
     Webhook,
 )
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit
+from chalicelib.features.notifications.webhooks.logic.links import WEBHOOK_LINK
 from chalicelib.features.notifications.webhooks.logic.webhook_requests import failure_reason
 from chalicelib.features.notifications.webhooks.models.circuit import Circuit
 from chalicelib.features.notifications.webhooks.models.schemas import (
@@ -32,6 +33,8 @@ from chalicelib.features.notifications.webhooks.models.schemas import (
     WebhookPatch,
 )
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
+from chalicelib.features.tenancy.logic.signed_links import LINK_LOCATION, LINK_RATE_LIMITS, create_signed_link
+from chalicelib.features.tenancy.models.signed_links import NewSignedLink
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
@@ -99,6 +102,7 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
     access=require_organization_role(Role.ADMIN),
     scope="webhooks:read",
     emits=None,
+    link_types=(WEBHOOK_LINK,),
 )
 def get_webhook(_ctx: Context, webhook: Webhook) -> WebhookOut:
     """Get a webhook, without its secret.
@@ -166,6 +170,7 @@ def delete_webhook(ctx: Context, webhook: Webhook) -> None:
     grants_access=True,
     has_external_effects=True,
     rate_limits=TEST_RATE_LIMITS,
+    link_types=(WEBHOOK_LINK,),
 )
 def test_webhook(ctx: Context, webhook: Webhook) -> TrialOut:
     """Send a test message to a webhook immediately, whatever its status, and return the result within 5 s.
@@ -188,7 +193,7 @@ def test_webhook(ctx: Context, webhook: Webhook) -> TrialOut:
 
 
 def _test_message_body(ctx: Context, webhook: Webhook) -> bytes:
-    entry = {
+    entry: dict[str, Any] = {
         "type": "webhook.test",
         "occurredAt": ctx.now,
         "organizationId": webhook.organization_id,
@@ -214,6 +219,7 @@ def _count_against_host_limit_and_send_test_message(
     scope="webhooks:write",
     emits="organization.webhook.secret_rotated",
     grants_access=True,
+    link_types=(WEBHOOK_LINK,),
 )
 def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) -> WebhookOut:
     """Replace the secret of a webhook. For some hours, the previous secret signs messages too.
@@ -223,3 +229,22 @@ def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) 
     """
     secret, secrets = signing_secrets.rotate_secret(webhook, body.grace_hours, ctx.now)
     return WebhookOut.of(ctx.changes.event(ctx.changes.update(webhook, secrets=secrets)), secret=secret)
+
+
+@routes.post(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/links",
+    access=require_organization_role(Role.ADMIN),
+    scope=None,
+    emits="organization.webhook.link_created",
+    grants_access=True,
+    rate_limits=LINK_RATE_LIMITS,
+    collection_path=LINK_LOCATION,
+)
+def create_webhook_link(ctx: Context, webhook: Webhook) -> NewSignedLink:
+    """Create a link by which somebody without an account manages one webhook for an hour.
+
+    Send it to the team that runs the receiver. Its holder sees the webhook with its deliveries and statistics, retries
+    deliveries, sends tests and rotates the secret, and nothing else. The log shows what they do, as actions of the
+    link. The link ends when you lose the role that this operation requires, or when the webhook is deleted.
+    """
+    return create_signed_link(ctx, WEBHOOK_LINK, webhook)

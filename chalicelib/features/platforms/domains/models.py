@@ -102,6 +102,7 @@ _REMOVED_EXAMPLE: Final[dict[str, Any]] = {
     "fails_at": None,
     **_NO_ERROR,
 }
+_LINKED_EXAMPLE: Final = {"status": "failed", "next_check_at": None, "fails_at": None}
 _ADDED_EXAMPLE: Final = {"last_checked_at": None, **_NO_ERROR}
 
 
@@ -114,6 +115,7 @@ class CustomDomainOut(RecordOutput):
     id_field: ClassVar[str] = ""
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "platform.custom_domain.added": _ADDED_EXAMPLE,
+        "platform.custom_domain.link_created": _LINKED_EXAMPLE,
         "platform.custom_domain.removed": _REMOVED_EXAMPLE,
         "platform.custom_domain.verified": _VERIFIED_EXAMPLE,
     }

@@ -2,6 +2,7 @@
 
 from chalicelib.features.platforms.domains.entities import CustomDomain, PlatformDomain
 from chalicelib.features.platforms.domains.logic.dns_check import query_dns_for_verification_changes
+from chalicelib.features.platforms.domains.logic.links import CUSTOM_DOMAIN_LINK
 from chalicelib.features.platforms.domains.logic.verification import (
     UNCLAIMED_FIELDS,
     claim_fields,
@@ -15,6 +16,8 @@ from chalicelib.features.platforms.domains.models import (
 )
 from chalicelib.features.platforms.entities import require_platform_role
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
+from chalicelib.features.tenancy.logic.signed_links import LINK_LOCATION, LINK_RATE_LIMITS, create_signed_link
+from chalicelib.features.tenancy.models.signed_links import NewSignedLink
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.results import ListPage
@@ -57,6 +60,7 @@ def list_domain_inventory(
     access=require_platform_role(Role.MEMBER),
     scope="domains:read",
     emits=None,
+    link_types=(CUSTOM_DOMAIN_LINK,),
 )
 def get_custom_domain(_ctx: Context, custom_domain: CustomDomain) -> CustomDomainOut:
     """Get the custom domain of a platform and its required DNS records. Without a domain its status is `none`.
@@ -114,6 +118,7 @@ def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
     scope="domains:write",
     emits=("platform.custom_domain.checked", "platform.custom_domain.verified", "platform.custom_domain.lapsed"),
     grants_access=True,
+    link_types=(CUSTOM_DOMAIN_LINK,),
 )
 def verify_custom_domain(ctx: Context, custom_domain: CustomDomain) -> CustomDomainOut:
     """Check the DNS of a domain immediately. If the required records exist, the domain is verified.
@@ -121,9 +126,33 @@ def verify_custom_domain(ctx: Context, custom_domain: CustomDomain) -> CustomDom
     The response contains the observed records and, in `lastError`, the problem. A failed or lapsed domain becomes
     pending again.
     """
-    if custom_domain.status == "none":
-        raise Problem("invalid_transition", "No domain is claimed. POST one to `custom-domain` first.")
+    _require_claimed(custom_domain)
     fields = query_dns_for_verification_changes(with_ended_verification_restarted(custom_domain, ctx.now), ctx.now)
     has_result = fields["status"] != custom_domain.status and fields["status"] in ("verified", "lapsed")
     ctx.changes.event(custom_domain, f"platform.custom_domain.{fields['status']}" if has_result else None)
     return CustomDomainOut.of(ctx.changes.update(custom_domain, **fields))
+
+
+@routes.post(
+    "/platforms/{platform_id}/custom-domain/links",
+    access=require_platform_role(Role.ADMIN),
+    scope=None,
+    emits="platform.custom_domain.link_created",
+    grants_access=True,
+    rate_limits=LINK_RATE_LIMITS,
+    collection_path=LINK_LOCATION,
+)
+def create_custom_domain_link(ctx: Context, custom_domain: CustomDomain) -> NewSignedLink:
+    """Create a link by which somebody without an account sets up the DNS of a platform's domain for an hour.
+
+    Send it to the person who manages the DNS. Its holder sees the required records and checks them, and nothing else.
+    The log shows what they do, as actions of the link. The link ends when you lose the role that this operation
+    requires. Without a domain, the problem is `invalid_transition`.
+    """
+    _require_claimed(custom_domain)
+    return create_signed_link(ctx, CUSTOM_DOMAIN_LINK, custom_domain)
+
+
+def _require_claimed(custom_domain: CustomDomain) -> None:
+    if custom_domain.status == "none":
+        raise Problem("invalid_transition", "No domain is claimed. POST one to `custom-domain` first.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, TypeVar
 
 from chalicelib.features.platforms.entities import Platform
@@ -16,13 +17,15 @@ from chalicelib.kernel.authorization.memberships import (
     membership_view_keys,
 )
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.execution.name_lists import add_rows, options_of_name_query
+from chalicelib.kernel.http.models import ListQuery, NamedListQuery, SortedListQuery
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Container, Item, ItemKey
+from chalicelib.kernel.storage.name_index import key_prefix_of_search, stands_for_record
 
 T = TypeVar("T")
 
@@ -31,6 +34,13 @@ _INDEX_ATTRIBUTES: Final = ("pk", "sk", "kind", "id", "platform_id", "organizati
 
 _LOADED_ATTRIBUTES: Final = (*Platform.listed_attributes(), *Organization.listed_attributes(), "role")
 """The attributes that are read of platforms, their organizations, and the records that decide visibility and role."""
+
+MAX_PLATFORMS_OUTSIDE: Final = 100
+"""Platforms that a search by name finds among those of which the caller is a member without belonging to their
+organization. They are the first ones among the first 1000 platforms of which the caller is a member."""
+
+_MAX_PAGES_OF_PLATFORM_MEMBERSHIPS: Final = 10
+"""Pages of 100 memberships that are read to find these platforms."""
 
 
 def list_visible_platforms(
@@ -57,13 +67,79 @@ def list_visible_platforms(
     partitions = [collection.partition(**names, organization_id=each) for each in organization_ids]
     if isinstance(ctx.principal_or_anonymous, User) and group.is_first_group:
         partitions.append(PlatformMember.of_user.partition(user_id=ctx.principal_or_anonymous.id))
-    result = group.query_page_with_next_position(partitions, limit=query.limit, attributes=_INDEX_ATTRIBUTES)
+    newest_first = isinstance(query, SortedListQuery) and query.is_newest_first()
+    result = group.query_page_with_next_position(
+        partitions, limit=query.limit, newest_first=newest_first, attributes=_INDEX_ATTRIBUTES
+    )
     page_scope = _ListPageScope(group, organization_ids, organization_id)
     outputs = [
         serialize(platform, role)
         for platform, role in _load_visible_platforms(ctx, result.items, page_scope, make_key_of_required_record)
     ]
     return ctx.build_page([output for output in outputs if output is not None], result.last_evaluated_key, query)
+
+
+def list_visible_platforms_by_name(
+    ctx: Context,
+    query: NamedListQuery,
+    serialize: Callable[[Platform, Role | None], T | None],
+    organization_id: str | None = None,
+) -> ListPage[T]:
+    """Return a page of the platforms that the caller can see and a query finds by name, grouped by organizations.
+
+    Each organization of the group takes one Query, and all of them run in parallel. Platforms of which the caller is a
+    member without belonging to their organization are read before, because no index contains their names together.
+    """
+    group, organization_ids = _load_memberships_at_cursor_and_organization_ids(ctx, query, organization_id)
+    index, prefix = Platform.names_in_organization, key_prefix_of_search(query.q)
+    partitions = [partition for each in organization_ids for partition in index.partitions(organization_id=each)]
+    rows = table.query_merged(partitions, limit=query.limit, after=group.position, **options_of_name_query(query))
+    others = (
+        _load_platforms_outside_of_organizations(ctx.principal_or_anonymous.id, organization_ids, organization_id)
+        if isinstance(ctx.principal_or_anonymous, User) and group.is_first_group
+        else []
+    )
+    rows = add_rows(rows, [row for each in others for row in index.rows(each)], query, group.position)
+    page_scope = _ListPageScope(group, organization_ids, organization_id)
+    visible = {platform.id: (platform, role) for platform, role in _load_visible_platforms(ctx, rows.items, page_scope)}
+    found = [
+        visible[row["id"]]
+        for row in rows.items
+        if row["id"] in visible and stands_for_record(row, visible[row["id"]][0], [index], prefix)
+    ]
+    outputs = [output for platform, role in found if (output := serialize(platform, role)) is not None]
+    return ctx.build_page(outputs, group.with_next_position(rows).last_evaluated_key, query)
+
+
+def _load_platforms_outside_of_organizations(
+    user_id: str, known_organization_ids: Sequence[str], requested_id: str | None
+) -> list[Platform]:
+    """Return the first platforms of which a user is a member without belonging to their organization.
+
+    `known_organization_ids`: some organizations to which the user belongs. `requested_id`: the only organization whose
+    platforms are returned.
+    """
+    if requested_id in known_organization_ids:
+        return []
+    platform_ids: list[str] = []
+    pages = table.iter_item_pages(
+        PlatformMember.of_user.partition(user_id=user_id), limit=MAX_PLATFORMS_OUTSIDE, attributes=_INDEX_ATTRIBUTES
+    )
+    for page in islice(pages, _MAX_PAGES_OF_PLATFORM_MEMBERSHIPS):
+        possible = [
+            item
+            for item in page
+            if item["organization_id"] not in known_organization_ids and requested_id in (None, item["organization_id"])
+        ]
+        organizations = {each: Organization.make_item_key(id=each) for each in {i["organization_id"] for i in possible}}
+        keys = {each: membership_key(key, user_id) for each, key in organizations.items()}
+        own = table.get_all(keys.values(), ("pk", "sk"))
+        platform_ids += [item["platform_id"] for item in possible if keys[item["organization_id"]] not in own]
+        if len(platform_ids) >= MAX_PLATFORMS_OUTSIDE:
+            break
+    keys_of_platforms = [Platform.make_item_key(id=each) for each in platform_ids[:MAX_PLATFORMS_OUTSIDE]]
+    items = table.get_all(keys_of_platforms, Platform.listed_attributes())
+    return [*map(Platform.from_item, items.values())]
 
 
 @dataclass(frozen=True)
@@ -110,7 +186,7 @@ def _load_visible_platforms(
     ctx: Context,
     index_items: list[Item],
     page_scope: _ListPageScope,
-    make_key_of_required_record: Callable[[str], ItemKey] | None,
+    make_key_of_required_record: Callable[[str], ItemKey] | None = None,
 ) -> Iterator[tuple[Platform, Role | None]]:
     """Yield the current state of the platforms in some index items that the caller can see, and the caller's role."""
     organization_ids = {str(item.get("platform_id", item["id"])): str(item["organization_id"]) for item in index_items}

@@ -4,8 +4,8 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.members.entities import PlatformInvitation, username_guard_key
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.entities import Invitation
+from chalicelib.features.tenancy.invitations.logic.invitation_resolution import ResolvedInvitation
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import is_inviter_valid
-from chalicelib.features.tenancy.invitations.logic.token_resolution import ResolvedInvitation
 from chalicelib.kernel.authorization.memberships import membership_view, membership_view_keys
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.inputs import KnownValues, Prefetched

@@ -21,7 +21,7 @@ from chalicelib.features.tenancy.members.logic.leaving import delete_member_and_
 from chalicelib.features.tenancy.models.memberships import MemberOut, PlatformMemberPatch, Username
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.http.models import SortedListQuery
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -35,7 +35,7 @@ routes = RouteGroup("platforms")
     scope="members:read",
     emits=None,
 )
-def list_platform_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]:
+def list_platform_members(ctx: Context, query: SortedListQuery) -> ListPage[MemberOut]:
     """List the members of a platform who have a membership of their own, in the order in which they joined.
 
     Members of the platform's organization take part in the platform without one.

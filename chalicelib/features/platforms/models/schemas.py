@@ -19,7 +19,7 @@ from chalicelib.kernel.http.fields import (
     ascii_lower_if_text,
     pattern_validator_and_schema,
 )
-from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
+from chalicelib.kernel.http.models import Input, NamedListQuery, Output, Patch, RecordOutput
 from chalicelib.kernel.permissions.roles import Role
 
 JoinPolicy = Literal["open", "invite"]
@@ -332,7 +332,7 @@ class PlatformOut(PlatformSummary):
     warnings: list[Warned] = Field(description="Colour pairs of the theme that are hard to read.", examples=[[]])
 
 
-class PlatformsQuery(ListQuery):
+class PlatformsQuery(NamedListQuery):
     """Filters of the list of platforms."""
 
     organization_id: Uuid | None = Field(None, description="Only the platforms of this organization.", examples=[None])

@@ -20,6 +20,7 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey, Partition
+from chalicelib.kernel.storage.query_results import QueryResult
 
 
 def can_see_all_private_spaces(ctx: Context) -> bool:
@@ -68,7 +69,7 @@ def list_visible_spaces(ctx: Context, platform: Platform, query: ListQuery) -> L
     if isinstance(ctx.principal_or_anonymous, User) and not sees_private:
         partitions.append(SpaceMember.of_user.partition(user_id=ctx.principal_or_anonymous.id, platform_id=platform.id))
 
-    def run_query(partition: Partition) -> table.QueryResult:
+    def run_query(partition: Partition) -> QueryResult:
         lists_spaces = partition is partitions[0]
         options: Mapping[str, Any] = {"limit": query.limit, "since": previous_key} if lists_spaces else {}
         return table.query(partition, **options)

@@ -11,7 +11,7 @@ from chalicelib.features.tenancy.models.memberships import MemberOut, RolePatch
 from chalicelib.features.tenancy.purges.entities import delete_container_and_queue_purge
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.http.models import ListQuery, SortedListQuery
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import ContainerReference
@@ -170,7 +170,7 @@ def leave_space(ctx: Context) -> None:
     scope="members:read",
     emits=None,
 )
-def list_space_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]:
+def list_space_members(ctx: Context, query: SortedListQuery) -> ListPage[MemberOut]:
     """List the members of a space who have a membership of their own, in the order in which they joined.
 
     Members of its platform take part in an open space without one.

@@ -5,7 +5,7 @@ from dataclasses import field
 from typing import Any, ClassVar, Literal
 
 from chalicelib.features.privacy.erasures.models import ErasureOut, ErasureStatus
-from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.storage.entity import Collection, Item
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import PublicJob
@@ -38,6 +38,8 @@ class Erasure(PublicJob):
 
     kind, parameter, task = "organization.erasure", "erasure_id", "erasures.run"
     pk, sk = "O#{organization_id}", "Z#{id}"
+    in_organization = Collection("O#{organization_id}", "Z#{id}", newest_first=True)
+    fields_omitted_from_lists = frozenset({"identities", "pending_ranges", "log_cursor"})
     quota = Quota(
         "running erasures",
         "O#{organization_id}",

@@ -13,6 +13,8 @@ from chalicelib.features.tenancy.logic.membership_rules import reject_current_ow
 from chalicelib.kernel.core.case_folding import email_spellings_by_domain_encoding
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.work import jobs
@@ -63,6 +65,21 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
     jobs.create_and_enqueue_after_commit(ctx.changes, erasure)
     ctx.changes.event(erasure)
     return ErasureOut.of(erasure)
+
+
+@routes.get(
+    "/organizations/{organization_id}/erasures",
+    access=require_organization_role(Role.OWNER),
+    scope=None,
+    emits=None,
+)
+def list_erasures(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[ErasureOut]:
+    """List the erasures of an organization, newest first.
+
+    Use it to show to an authority when people were erased, or to find an erasure that failed. No erasure says whom it
+    erased.
+    """
+    return ctx.list_records(Erasure, Erasure.in_organization, query, ErasureOut.of, organization_id=organization.id)
 
 
 @routes.get(

@@ -9,6 +9,7 @@ from typing import Final
 
 from chalicelib.features.reference.models.schemas import LAST_YEAR
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
+from chalicelib.kernel.storage.search_keys import last_key_with_prefix
 
 _ASCII_SPELLINGS: Final = str.maketrans(
     {
@@ -41,7 +42,7 @@ def search_key(name: str) -> str:
 
 def index_range_of_prefix(sorted_keys: Sequence[str], prefix: str) -> range:
     """Return the range of indexes in sorted keys of those that start with a prefix."""
-    return range(bisect_left(sorted_keys, prefix), bisect_right(sorted_keys, prefix + "\U0010ffff"))
+    return range(bisect_left(sorted_keys, prefix), bisect_right(sorted_keys, last_key_with_prefix(prefix)))
 
 
 def format_utc_offset(minutes: int) -> str:

@@ -15,7 +15,7 @@ from chalicelib.features.research.entities import (
     ResearchJob,
     ResearchOutput,
 )
-from chalicelib.features.research.models.schemas import VenueEditionOut, VenueOut
+from chalicelib.features.research.models.schemas import ResearchJobOut, VenueEditionOut, VenueOut
 from chalicelib.features.research.models.venue_catalogue import VENUES
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
@@ -33,10 +33,10 @@ from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
+from chalicelib.kernel.storage.entity import Entity, Item, ItemKey, Partition
 
 T = TypeVar("T")
-R = TypeVar("R", Artefact, ResearchOutput)
+R = TypeVar("R", Artefact, ResearchOutput, ResearchJob)
 
 PartitionOfLibrary = Callable[[str], str | Partition]
 """A function that returns the partition to list in a library."""
@@ -106,6 +106,23 @@ def list_visible_records(
     return ctx.build_page([serialize(each) for each in matching], result.last_evaluated_key, query)
 
 
+def list_visible_jobs_of_caller(ctx: Context, query: ListQuery) -> ListPage[ResearchJobOut]:
+    """Return a page of the jobs that the caller started, newest first, without those whose library they cannot see.
+
+    One Query finds the jobs, and one read decides which libraries the caller can see. Jobs from before the list existed
+    are not in its index. They are stored for 30 days, so no migration adds them.
+    """
+    result = table.query(
+        ResearchJob.of_caller.partition(started_by=ctx.principal_or_anonymous.id),
+        after=ctx.decode_cursor(query),
+        limit=query.limit,
+        newest_first=ResearchJob.of_caller.newest_first,
+        attributes=ResearchJob.listed_attributes(),
+    )
+    visible = _load_visible_records(ctx, ResearchJob, result.items)
+    return ctx.build_page([ResearchJobOut.of(each) for each in visible], result.last_evaluated_key, query)
+
+
 def _load_visible_records(ctx: Context, record_type: type[R], index_items: Sequence[Item]) -> Iterator[R]:
     """Yield the records in index items, or to which the items refer, that the caller can currently see."""
     record_keys: list[ItemKey] = [
@@ -139,7 +156,7 @@ def _library_id(item: Item) -> str:
     return str(item.get("library_id") or item["pk"].split("#")[1])
 
 
-def _matches_filter(record: Artefact | ResearchOutput, name: str, value: Any) -> bool:
+def _matches_filter(record: Entity, name: str, value: Any) -> bool:
     actual = getattr(record, name)
     return value is None or (value in actual if isinstance(actual, list) else bool(actual == value))
 

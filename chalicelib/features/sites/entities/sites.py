@@ -16,6 +16,7 @@ from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Container, ItemKey
 from chalicelib.kernel.storage.log_rules import LogRules
+from chalicelib.kernel.storage.name_index import FoundByName, NameIndex
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
@@ -31,7 +32,7 @@ MAX_FORMER_HOMES: Final = 50
 TreeName = Literal["D", "L"]
 
 
-class Site(Container, LinkTarget):
+class Site(FoundByName, Container, LinkTarget):
     """A site of an organization: pages below one host.
 
     `domain` is the verified domain of the site's platform, and `platform_slug` the slug of the platform, once they are
@@ -58,6 +59,8 @@ class Site(Container, LinkTarget):
         applies_to=lambda site: site.platform_id is not None,
         advice="A platform has at most one site. Choose another platform.",
     )
+    names_in_organization = NameIndex("O#{organization_id}#NAMES#W", names=("name", "slug"), ordered_by=("name",))
+    name_indexes = (names_in_organization,)
     extra_partitions = ("W#{id}#D", "W#{id}#L", "W#{id}#F", "W#{id}#Q", "W#{id}#S")
     output_model = SiteOut
     log_rules = LogRules(ended_by=("site.deleted",))

@@ -1,6 +1,7 @@
 """HTTP operations for visitors: the content at a host and path, pages, the home page, robots.txt and the sitemap."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
@@ -185,17 +186,20 @@ def get_robots_txt(ctx: Context, site: Site) -> Annotated[RawResponse, "text/pla
 )
 def get_sitemap(
     ctx: Context, site: Site, query: SitemapQuery, sitemap: SitemapItems
-) -> Annotated[RawResponse, "application/xml"]:
+) -> Annotated[RawResponse, "application/xml", "text/xml"]:
     """Get the sitemap of a published site: its indexable pages and their last publication.
 
     With more than 10,000 pages it is an index of parts, and `page` selects a part. Pages with `noindex` or with another
-    canonical URL are omitted, and so are pages that the site's `robots` disallow for all crawlers.
+    canonical URL are omitted, and so are pages that the site's `robots` disallow for all crawlers. Clients that only
+    know text get the same document as `text/xml` if they ask for it with `Accept`.
     """
+    ctx.headers["Vary"] = VARY_BY_ACCEPT
     (site_with_domain,) = load_sites_with_domains(ctx, [site])
     document = sitemap_document_or_none(ctx, site_with_domain, query.page, sitemap.items)
     if document is None:
         raise not_found()
-    return document
+    as_text = ctx.request.prefers("text/xml", other_type="application/xml")
+    return replace(document, content_type="text/xml") if as_text else document
 
 
 def _visit_output(visit: Visit) -> VisitOut:

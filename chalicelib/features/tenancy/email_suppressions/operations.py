@@ -23,6 +23,7 @@ _UNSUBSCRIBE_LIMIT: Final = RateLimit("unsubscribing", limit=300, seconds=60, pe
 _TEMPLATE_DIR: Final = Path(__file__).resolve().parent
 _HEADERS: Final = {
     "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Robots-Tag": "noindex",

@@ -11,6 +11,7 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Facet, Item, ItemKey
 from chalicelib.kernel.storage.key_templates import fields_of
 from chalicelib.kernel.storage.log_rules import EntryContent, LogRules, Removal
+from chalicelib.kernel.storage.name_index import FoundByName, NameIndex
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.work.jobs import Job
 
@@ -93,7 +94,7 @@ class ContainerMember(Membership):
         return cls(**{**record_fields, **container_ids, **profile}, user_id=user_id, role=role)
 
 
-class Member(ContainerMember):
+class Member(FoundByName, ContainerMember):
     """A user's membership of an organization.
 
     `last_key_issuance_id` changes whenever the member creates or rotates an API key, so one of two concurrent requests
@@ -109,6 +110,17 @@ class Member(ContainerMember):
     of_user = Collection("USER#{user_id}#{list_name}", "{organization_id}", index="index1")
     in_organization = Collection("O#{organization_id}#M", "{id}", index="index2")
     by_email = Facet("O#{organization_id}#E#{email}", "facet1")
+    names_for_all = NameIndex(
+        "O#{organization_id}#NAMES#M", names=("name", "username"), ordered_by=("name", "username")
+    )
+    emails_for_admins = NameIndex(
+        "O#{organization_id}#NAMES#E", names=("email",), ordered_by=("email_of_unnamed",), lists_unnamed=False
+    )
+    name_indexes = (names_for_all, emails_for_admins)
+    """Two indexes, because only admins see e-mail addresses. A row in a common one would reveal that it exists.
+
+    Only the first one lists members without any name or address. A second row of them would make a page short.
+    """
 
     attribute_names: ClassVar[Mapping[str, str]] = {
         "last_key_issuance_id": "keys_mark",
@@ -138,6 +150,11 @@ class Member(ContainerMember):
     def verified_email_or_none(self) -> str | None:
         """Return the e-mail address if it is verified. Notices to the member are sent to no other address."""
         return self.email if self.email_verified else None
+
+    @property
+    def email_of_unnamed(self) -> str | None:
+        """Return the e-mail address of a member without any name. Admins see it instead of the name."""
+        return None if self.name or self.username else self.email
 
     @classmethod
     def create(

@@ -6,16 +6,24 @@ from hashlib import sha256
 from typing import Any, ClassVar, Final
 
 from chalicelib.features.tenancy.models.organizations import OrganizationOut
+from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 from chalicelib.kernel.operations.access_rules import AccessPolicy, ContainerLocation, ContainerReference, RequireRole
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Container, ScheduledTask
+from chalicelib.kernel.storage.entity import Container, Item, ScheduledTask
 from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
+from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 RESTORABLE_DAYS: Final = 30
 """Time during which the owner can restore a deleted organization."""
+
+DIRECTORY_PARTITION: Final = "ORGANIZATIONS"
+"""Partition of the items that find organizations. Only operators search it."""
+
+ID_KEY_PREFIX: Final = "I#"
+WORD_KEY_PREFIX: Final = "W#"
 
 _TEXT_FIELDS: Final = ("name", "company_name", "company_legal_name", "company_id", "company_address")
 _EMAIL_FIELDS: Final = ("legal_email", "support_email")
@@ -45,6 +53,7 @@ class Organization(Container):
     output_model = OrganizationOut
     attribute_names: ClassVar = {"counts_toward_quota": "counted"}
     child_partition = "F#{id}"
+    extra_partitions = ("O#{id}#NAMES#M", "O#{id}#NAMES#E", "O#{id}#NAMES#P", "O#{id}#NAMES#W")
     log_rules = LogRules(ended_by=("organization.purged",))
     unauthenticated_fields: ClassVar = {"invitation_accepted_at": "It raises a limit, and concurrent requests set it."}
 
@@ -84,6 +93,21 @@ class Organization(Container):
     def scheduled_task(self) -> ScheduledTask | None:
         """Return the purge of a deleted organization."""
         return ScheduledTask("organizations.purge", self.deletion_due_at) if self.deletion_due_at else None
+
+    @property
+    def word_rows(self) -> tuple[Item, Item]:
+        """Return the items that find the organization by its name and by its slug. They can be equal."""
+        words = (fold_case_accents_and_spaces(self.name), self.slug)
+        name_row, slug_row = (self._directory_row(key_prefix_of_exact_name(WORD_KEY_PREFIX, word)) for word in words)
+        return name_row, slug_row
+
+    @property
+    def derived_items(self) -> tuple[Item, ...]:
+        """Return the items that list the organization, and that find it by its name and slug."""
+        return self._directory_row(ID_KEY_PREFIX), *self.word_rows
+
+    def _directory_row(self, key_prefix: str) -> Item:
+        return {"pk": DIRECTORY_PARTITION, "sk": key_prefix + self.id, "organization_id": self.id}
 
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that remove the person from its texts, and their addresses from its contacts."""

@@ -19,6 +19,11 @@ from chalicelib.kernel.storage.unique_values import Unique
 MAX_PENDING_INVITATIONS: Final = 100
 """Pending invitations of an organization."""
 
+PENDING_INVITATIONS_QUOTA: Final = Quota(
+    "pending invitations", "O#{organization_id}", MAX_PENDING_INVITATIONS, lambda invitation: invitation.outcome is None
+)
+"""The limit of pending invitations, whose counter also tells their number."""
+
 _INVITATION_PATH: Final = "/organizations/{organization_id}/invitations/{existing_id}"
 PENDING_INVITATION_ADVICE: Final = (
     f"To send it again, use POST {_INVITATION_PATH}/resend. To invite with another role or message, revoke it first"
@@ -28,7 +33,11 @@ PENDING_INVITATION_ADVICE: Final = (
 
 
 def address_partition(email: str) -> str:
-    """Return the partition with an item for each pending invitation to an address, in the order of their creation."""
+    """Return the partition with an item for each invitation to an address, in the order of their creation.
+
+    The items are stored until the invitations expire, also if these end before. So the invited person learns how one
+    ended, and can repeat their decision.
+    """
     return f"INVITED#{email}"
 
 
@@ -55,11 +64,13 @@ class Invitation(Entity):
         advice=PENDING_INVITATION_ADVICE,
         applies_to=lambda invitation: invitation.outcome is None,
     )
-    quota = Quota("pending invitations", "O#{organization_id}", MAX_PENDING_INVITATIONS, lambda i: i.outcome is None)
+    quota = PENDING_INVITATIONS_QUOTA
     output_model, gives_access = InvitationOut, True
     log_rules = LogRules(
         changed_by=entries_about_others("organization.member.removed", "platform.member.removed"),
         removed_by={"platform.deleted": lambda entry: Removal(fields={"platform_id": entry["target"]["id"]})},
+        # The item of an ended invitation has a time to live, and former releases removed it when the invitation ended.
+        requires_derived_items=lambda invitation: invitation.outcome is None,
     )
     attribute_names: ClassVar = {
         "send_count": "sending",
@@ -120,9 +131,7 @@ class Invitation(Entity):
 
     @property
     def derived_items(self) -> tuple[Item, ...]:
-        """Return the item that lists a pending invitation for the invited person, whatever its organization."""
-        if self.outcome:
-            return ()
+        """Return the item that finds the invitation for the invited person, whatever its organization."""
         ttl = math.ceil(timestamp_ms(self.expires_at) / 1000)
         key = {"pk": address_partition(self.email), "sk": self.id}
         return ({**key, "organization_id": self.organization_id, "ttl": ttl},)

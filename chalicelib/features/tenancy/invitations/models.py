@@ -7,6 +7,7 @@ from pydantic import Field
 from chalicelib.features.tenancy.models.memberships import MemberOut
 from chalicelib.kernel.http.fields import Email, Text, Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Query, RecordOutput
+from chalicelib.kernel.http.principal_ids import PrincipalId
 
 InvitableRole = Literal["member", "editor", "admin"]
 InvitationStatus = Literal["pending", "accepted", "declined", "revoked", "expired"]
@@ -68,7 +69,7 @@ class InvitationOut(RecordOutput):
     expires_in_days: int = Field(examples=[7])
     status: InvitationStatus = Field(examples=["pending"])
     expires_at: Timestamp = Field(examples=["2026-11-27T09:30:00.000Z"])
-    invited_by: str | None = Field(description="Id of the user or API key. Null after the person was erased.")
+    invited_by: PrincipalId | None = Field(description="Id of the user or API key. Null after the person was erased.")
     sent_at: Timestamp | None = Field(
         description="When it was last sent or, if the service sends no mail, issued. Null if its mail was withheld."
     )
@@ -99,6 +100,15 @@ class InvitationAnswer(Input):
 
     token: str = Field(max_length=200, description="Token from the link in the invitation.")
     decision: Decision = Field("accept", examples=["accept"])
+
+
+class InvitationDecision(Input):
+    """The invited person's decision about the invitation in the path.
+
+    Accepting makes them a member; declining ends the invitation, and the inviter sees that in the log.
+    """
+
+    decision: Decision = Field(examples=["accept"])
 
 
 class PlaceOffered(Output):

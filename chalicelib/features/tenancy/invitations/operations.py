@@ -5,27 +5,25 @@ from typing import Final
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.features.tenancy.invitations.entities import Invitation, closing_fields
 from chalicelib.features.tenancy.invitations.logic.invitation_lists import list_visible_invitations
+from chalicelib.features.tenancy.invitations.logic.invitation_resolution import (
+    InvitationOfToken,
+    resolve_invitation_token,
+)
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
     ACCEPTANCE_PATH,
     INVITATION_RATE_LIMITS,
     is_inviter_valid,
     reject_resend_too_soon,
 )
-from chalicelib.features.tenancy.invitations.logic.responses import record_decision
+from chalicelib.features.tenancy.invitations.logic.responses import RESPONSE_EVENTS, record_decision_once
 from chalicelib.features.tenancy.invitations.logic.sending import (
     Recipient,
     create_invitation_and_enqueue_mail,
     resend,
 )
-from chalicelib.features.tenancy.invitations.logic.token_resolution import (
-    InvitationOfToken,
-    ResolvedInvitation,
-    resolve_invitation_token,
-)
 from chalicelib.features.tenancy.invitations.models import (
     AcceptanceOut,
     AcceptanceQuery,
-    Decision,
     InvitationAnswer,
     InvitationCreate,
     InvitationOut,
@@ -46,13 +44,6 @@ routes = RouteGroup("organizations")
 _REQUIRE_ADMIN: Final = require_organization_role(Role.ADMIN, policy=RoleInDescendant("platform.member"))
 """Admits admins of the organization and, for invitations to a platform, admins of that platform."""
 
-_RESPONSE_EVENTS: Final = (
-    "organization.invitation.accepted",
-    "organization.invitation.declined",
-    "platform.invitation.accepted",
-    "platform.invitation.declined",
-)
-
 
 def _require_user_for_decision(access: Access, request: Request) -> None:
     """Raise Problem 401 for a decision without a user's credential. Only the invited user can decide."""
@@ -66,7 +57,7 @@ def _require_user_for_decision(access: Access, request: Request) -> None:
     scope=None,
     allows_api_keys=False,
     has_optional_credential=True,
-    emits=_RESPONSE_EVENTS,
+    emits=RESPONSE_EVENTS,
     grants_access=True,
     extra_check=_require_user_for_decision,
 )
@@ -86,7 +77,7 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
     user = ctx.principal_or_anonymous if isinstance(ctx.principal_or_anonymous, User) else None
     resolved = resolve_invitation_token(query.token, user)
     return (
-        _record_decision_once(ctx, resolved, user, query.decision)
+        record_decision_once(ctx, resolved, user, query.decision)
         if user and query.decision
         else resolved.to_acceptance_output(user)
     )
@@ -97,7 +88,7 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
     success=200,
     access=Caller.USER,
     scope=None,
-    emits=_RESPONSE_EVENTS,
+    emits=RESPONSE_EVENTS,
     grants_access=True,
 )
 def respond_to_invitation(ctx: Context, body: InvitationAnswer, invitation: InvitationOfToken) -> AcceptanceOut:
@@ -113,7 +104,7 @@ def respond_to_invitation(ctx: Context, body: InvitationAnswer, invitation: Invi
     - `already_member`: The user is a member with a lower role. Invitations do not change roles.
     """
     resolved = resolve_invitation_token(body.token, ctx.user, invitation)
-    return _record_decision_once(ctx, resolved, ctx.user, body.decision)
+    return record_decision_once(ctx, resolved, ctx.user, body.decision)
 
 
 @routes.get("/organizations/{organization_id}/invitations", access=_REQUIRE_ADMIN, scope="members:read", emits=None)
@@ -225,8 +216,3 @@ def _require_caller_and_inviter_can_grant(ctx: Context, invitation: Invitation) 
     if not is_inviter_valid(invitation, ctx.access.subject_membership):
         detail = f"Its inviter cannot grant {invitation.role!r} any more. Revoke it and invite the address again."
         raise Problem("invalid_transition", detail)
-
-
-def _record_decision_once(ctx: Context, resolved: ResolvedInvitation, user: User, decision: Decision) -> AcceptanceOut:
-    is_repeated = resolved.validate_response_and_detect_repeat(user, decision)
-    return (resolved if is_repeated else record_decision(ctx, resolved, user, decision)).to_acceptance_output(user)

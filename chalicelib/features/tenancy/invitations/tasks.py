@@ -3,11 +3,14 @@
 from typing import Any, Final
 
 from chalicelib.features.tenancy.invitations.entities import Invitation, InvitationMail, closing_fields
+from chalicelib.features.tenancy.invitations.logic.invitation_resolution import (
+    ResolvedInvitation,
+    resolve_invitation_token,
+)
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
     build_acceptance_url,
     reissue_token_or_none,
 )
-from chalicelib.features.tenancy.invitations.logic.token_resolution import ResolvedInvitation, resolve_invitation_token
 from chalicelib.features.tenancy.mails.logic import (
     AddressedEmail,
     is_established_organization,

@@ -5,19 +5,20 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from chalicelib.features.tenancy.entities.memberships import ContainerMember
-from chalicelib.features.tenancy.logic.membership_rules import create_member_presenter
+from chalicelib.features.tenancy.entities.memberships import ContainerMember, Member
+from chalicelib.features.tenancy.logic.membership_rules import can_see_all_emails, create_member_presenter
 from chalicelib.features.tenancy.models.memberships import MemberOut
 from chalicelib.kernel.authorization.memberships import descendant_revocation_marker_key, has_unrevoked_membership
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.execution.name_lists import list_records_by_name
+from chalicelib.kernel.http.models import NamedListQuery, SortedListQuery
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection
 
 
 def list_members(
-    ctx: Context, membership_type: type[ContainerMember], collection: Collection, query: ListQuery
+    ctx: Context, membership_type: type[ContainerMember], collection: Collection, query: SortedListQuery
 ) -> ListPage[MemberOut]:
     """Return a page of the members of the current container.
 
@@ -32,6 +33,7 @@ def list_members(
             collection.partition(**ctx.container_ids_by_parameter),
             after=ctx.decode_cursor(query),
             limit=query.limit,
+            newest_first=query.is_newest_first(),
             attributes=("pk", "sk"),
         ),
         *(partial(table.query_all, *descendant_revocation_marker_key(key, "")) for key in ancestor_keys),
@@ -45,3 +47,13 @@ def list_members(
     return ctx.build_page(
         [*map(create_member_presenter(ctx), map(membership_type.from_item, current))], page.last_evaluated_key, query
     )
+
+
+def list_members_by_name(ctx: Context, query: NamedListQuery) -> ListPage[MemberOut]:
+    """Return a page of the current organization's members that a query finds by name, or of all in alphabetical order.
+
+    The e-mail addresses count only for callers who see them all.
+    """
+    indexes = Member.name_indexes if can_see_all_emails(ctx) else [Member.names_for_all]
+    present = create_member_presenter(ctx)
+    return list_records_by_name(ctx, Member, query, present, indexes, **ctx.container_ids_by_parameter)

@@ -6,7 +6,7 @@ from typing import Final
 from chalicelib.features.tenancy.entities.memberships import ContainerMember, email_sort_key
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Partition
-from chalicelib.kernel.storage.table import QueryResult
+from chalicelib.kernel.storage.query_results import QueryResult
 
 _MAX_MATCHES: Final = 10
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, Partition
+from chalicelib.kernel.storage.query_results import QueryResult
 
 MAX_MEMBERSHIPS: Final = 25
 """Memberships in one group. A request queries all of them in parallel."""
@@ -41,17 +42,21 @@ class MembershipGroup:
         return bool(self.until) and organization_id > self.until
 
     def query_page_with_next_position(
-        self, partitions: Sequence[str | Partition], *, limit: int, **options: Any
-    ) -> table.QueryResult:
-        """Return a page of the group's lists, oldest first.
+        self, partitions: Sequence[str | Partition], *, limit: int, newest_first: bool = False, **options: Any
+    ) -> QueryResult:
+        """Return a page of the group's lists, merged into one.
 
         `last_evaluated_key` is the position where the list continues, in this group or the next one.
         """
-        result = table.query_merged(partitions, limit=limit, after=self.position, newest_first=False, **options)
+        order: dict[str, Any] = {"after": self.position, "newest_first": newest_first}
+        return self.with_next_position(table.query_merged(partitions, limit=limit, **order, **options))
+
+    def with_next_position(self, result: QueryResult) -> QueryResult:
+        """Return a page of the group's list with the position where it continues, in this group or the next one."""
         if result.last_evaluated_key:
-            return table.QueryResult(result.items, self._with_group_bounds(result.last_evaluated_key))
+            return QueryResult(result.items, self._with_group_bounds(result.last_evaluated_key))
         next_position = {"after": self.until} if self.until else None
-        return table.QueryResult(result.items, next_position)
+        return QueryResult(result.items, next_position)
 
     def _with_group_bounds(self, position: Item) -> Item:
         return {name: key for name, key in (("after", self.after), ("until", self.until)) if key} | position

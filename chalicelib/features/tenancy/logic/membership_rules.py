@@ -27,9 +27,14 @@ def reject_ungrantable_role(role: Role, max_grantable_role: Role) -> None:
         )
 
 
+def can_see_all_emails(ctx: Context) -> bool:
+    """Return whether the caller sees the e-mail addresses of all members of the container: only admins do."""
+    return ctx.role is not None and ctx.role.includes(Role.ADMIN)
+
+
 def create_member_presenter(ctx: Context) -> Callable[[ContainerMember], MemberOut]:
     """Return the function that shows members to the caller. Only admins and the member see the e-mail address."""
-    sees_all = ctx.role is not None and ctx.role.includes(Role.ADMIN)
+    sees_all = can_see_all_emails(ctx)
 
     def member_to_output(member: ContainerMember) -> MemberOut:
         own = member.user_id == ctx.principal_or_anonymous.id

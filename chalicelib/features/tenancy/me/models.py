@@ -65,7 +65,8 @@ class OrganizationOfCaller(Output):
 class InvitationOfCaller(Output):
     """A pending invitation to the verified e-mail address of the caller.
 
-    They accept it with the link in the mail. An invitation to a platform can also be accepted with `join`.
+    They accept or decline it with `POST /me/invitations/{invitation_id}`, or with the link in the mail. An invitation
+    to a platform can also be accepted with `join`.
     """
 
     id: Uuid
@@ -109,13 +110,10 @@ class Me(Output):
     pending_invitations: list[InvitationOfCaller] = Field(
         description=(
             "The latest 10 invitations to the user's verified address that can be accepted now, without their tokens."
-            " They are searched for among the latest 200 pending invitations to the address."
+            " They are searched for among the latest 200 invitations to the address. `GET /me/invitations` lists all."
         )
     )
     has_more_pending_invitations: bool = Field(
-        description=(
-            "Whether there may be further invitations to the address. They are listed once some of these are accepted,"
-            " declined or expired, and the links in their mails work in any case."
-        ),
+        description=("Whether there may be further invitations to the address. `GET /me/invitations` lists all."),
         examples=[False],
     )

@@ -2,7 +2,7 @@
 
 from chalicelib.features.tenancy.entities.memberships import Member, RevocationMarker
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
-from chalicelib.features.tenancy.logic.member_lists import list_members
+from chalicelib.features.tenancy.logic.member_lists import list_members, list_members_by_name
 from chalicelib.features.tenancy.logic.membership_rules import (
     create_member_presenter,
     reject_current_owner_role,
@@ -15,7 +15,7 @@ from chalicelib.features.tenancy.models.memberships import KeysQuery, MemberOut,
 from chalicelib.features.tenancy.models.organizations import OrganizationOut
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.http.models import NamedListQuery
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -30,12 +30,18 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("members"),))
     scope="members:read",
     emits=None,
 )
-def list_organization_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]:
+def list_organization_members(ctx: Context, query: NamedListQuery) -> ListPage[MemberOut]:
     """List the members of an organization, in the order in which they joined.
 
-    Use it to show who belongs to the organization and with which role. Admins see the e-mail addresses of all members,
-    the others only their own.
+    With `sort=-createdAt` those who joined last come first. Use it to show who belongs to the organization and with
+    which role. Admins see the e-mail addresses of all members, the others only their own.
+
+    `q` searches names and usernames and, for admins, e-mail addresses. With `sort=name` a member without a name is
+    listed by the username or, for admins, by the e-mail address; others are at the end. With either, a page may be
+    short; the list ends when `nextCursor` is null.
     """
+    if query.is_by_name:
+        return list_members_by_name(ctx, query)
     return list_members(ctx, Member, Member.in_organization, query)
 
 

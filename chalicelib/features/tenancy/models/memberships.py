@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.kernel.http.fields import Timestamp, Uuid, pattern_validator_and_schema, require_visible_character
 from chalicelib.kernel.http.models import Input, Output, Patch, Query, RecordOutput
+from chalicelib.kernel.http.principal_ids import UserId
 from chalicelib.kernel.identity.claims import MAX_LABEL_CHARACTERS
 from chalicelib.kernel.permissions.roles import Role
 
@@ -77,7 +78,7 @@ class MemberOut(RecordOutput):
     Only admins and the person themselves see the e-mail address.
     """
 
-    user_id: Uuid
+    user_id: UserId
     username: str | None = Field(examples=["ada"])
     name: str | None = Field(examples=["Ada Lovelace"])
     email: str | None = Field(

@@ -13,5 +13,5 @@ class TenancySettings(SettingsSection):
     )
     invitation_url: str = Field(
         "",
-        description="Your page to which invitations link, with `?token=`. Empty: the service's own operation.",
+        description="Your page to which invitations link, with `?token=`. Empty: the console's page.",
     )

@@ -52,4 +52,16 @@ MIGRATIONS: Final = (
         checksum="4f7963faedc525009841a7f25b4cc8aea87079ed69640ee2bb91ce361f252144",
         module="chalicelib.features.admin.migrations.logic.steps.list_invitations_by_address",
     ),
+    Migration(
+        id="0003-organizations-by-name",
+        description="List organizations by name and slug, for operators.",
+        checksum="453ec2b45b9328c318d0045ca25bd69bcd7c1af691b5abafca0eb2ada996b334",
+        module="chalicelib.features.admin.migrations.logic.steps.list_organizations",
+    ),
+    Migration(
+        id="0004-records-by-name",
+        description="List members, platforms, sites and leads by name.",
+        checksum="0ff30dca796b32d457140de6a3ef4734fc7921b3dde1993fdaa0dc1767d6778a",
+        module="chalicelib.features.admin.migrations.logic.steps.list_records_by_name",
+    ),
 )

@@ -1,10 +1,10 @@
 """Inline export: collects a log into one response, within limits on entries, bytes and reads."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from chalicelib.features.audit.exports.logic.entry_formats import file_header_bytes, format_entry
 from chalicelib.features.audit.exports.models import ExportFormat
@@ -39,10 +39,14 @@ class ExportTooLarge(Exception):
     """The export does not fit into one response. The message has the reason."""
 
 
-def build_inline_export_text(log_id: str, filters: EntryFilters, export_format: ExportFormat) -> str:
-    """Return the matching entries, oldest first, and entries without a sequence last. Raises ExportTooLarge."""
+def build_inline_export_text(log_ids: Sequence[str], filters: EntryFilters, export_format: ExportFormat) -> str:
+    """Return the matching entries of one or several logs, oldest first, and entries without a sequence last.
+
+    The entries of one log are in the order of its tree, those of several logs in the order of their times. Raises
+    ExportTooLarge.
+    """
     entries = sorted(
-        _load_matching_entries(log_id, filters), key=lambda entry: (not entry.sequence, entry.sequence or 0, entry.id)
+        _load_matching_entries(log_ids, filters), key=_order_in_log if len(log_ids) == 1 else _order_in_time
     )
     text = bytearray(file_header_bytes(export_format))
     for start in range(0, len(entries), _BATCH_SIZE):
@@ -61,10 +65,18 @@ def require_response_size(text: bytes) -> bytes:
     return text
 
 
-def _load_matching_entries(log_id: str, filters: EntryFilters) -> list[EntryItem]:
+def _order_in_log(entry: EntryItem) -> tuple[Any, ...]:
+    return not entry.sequence, entry.sequence or 0, entry.id
+
+
+def _order_in_time(entry: EntryItem) -> tuple[Any, ...]:
+    return not entry.sequence, entry.id
+
+
+def _load_matching_entries(log_ids: Sequence[str], filters: EntryFilters) -> list[EntryItem]:
     result: list[EntryItem] = []
     min_bytes = 0
-    for page in iter_matching_pages_newest_first(log_id, filters):
+    for page in iter_matching_pages_newest_first(log_ids, filters):
         result += page
         min_bytes += sum(len(entry.body or b"") or INLINE_BYTES * (not entry.erased) for entry in page)
         if len(result) > MAX_ENTRIES:
@@ -74,7 +86,7 @@ def _load_matching_entries(log_id: str, filters: EntryFilters) -> list[EntryItem
     return result
 
 
-def iter_matching_pages_newest_first(log_id: str, filters: EntryFilters) -> Iterator[list[EntryItem]]:
+def iter_matching_pages_newest_first(log_ids: Sequence[str], filters: EntryFilters) -> Iterator[list[EntryItem]]:
     """Yield matching entries page by page, newest first, without gaps. Raises ExportTooLarge.
 
     Indexes serve the filters but lag, so recent entries are read from the table itself.
@@ -90,9 +102,7 @@ def iter_matching_pages_newest_first(log_id: str, filters: EntryFilters) -> Iter
         query_counts[exact] += 1
         if query_counts[exact] > (MAX_RECENT_QUERIES if exact else MAX_QUERIES):
             raise ExportTooLarge("The log is too long to be searched within one request.")
-        page, position = logs.list_entries_newest_first(
-            [log_id], filters, position, MAX_ENTRIES + 1, bypass_index=exact
-        )
-        yield page if exact or not uses_index else logs.refetch_matching_entries(log_id, filters, page)
+        page, position = logs.list_entries_newest_first(log_ids, filters, position, MAX_ENTRIES + 1, bypass_index=exact)
+        yield page if exact or not uses_index else logs.refetch_matching_entries(log_ids, filters, page)
         if position is None:
             return

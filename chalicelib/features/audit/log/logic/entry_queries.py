@@ -76,10 +76,12 @@ def has_index_for(filters: EntryFilters) -> bool:
     return _narrowest_index(filters) is not None
 
 
-def refetch_matching_entries(log_id: str, filters: EntryFilters, entries: Iterable[EntryItem]) -> list[EntryItem]:
+def refetch_matching_entries(
+    log_ids: Sequence[str], filters: EntryFilters, entries: Iterable[EntryItem]
+) -> list[EntryItem]:
     """Return the current table version of the entries that still match, because an index lags behind an erasure."""
     items = table.get_all(entry.item_key for entry in entries).values()
-    return [EntryItem.from_item(item) for item in items if _is_visible_match([log_id], filters, item)]
+    return [EntryItem.from_item(item) for item in items if _is_visible_match(log_ids, filters, item)]
 
 
 def _is_visible_match(log_ids: Sequence[str], filters: EntryFilters, item: Item) -> bool:

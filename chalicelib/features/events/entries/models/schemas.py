@@ -19,6 +19,7 @@ from chalicelib.kernel.http.fields import (
     pattern_validator_and_schema,
 )
 from chalicelib.kernel.http.models import Input, ListQuery, Output
+from chalicelib.kernel.identity.signed_links import LINK_ACTOR_TYPE
 from chalicelib.kernel.permissions.grants import CREDENTIAL_TYPES
 
 MAX_EVENT_BYTES: Final = 64 * 1024
@@ -39,7 +40,7 @@ MAX_TARGETS: Final = 10
 MAX_REFERENCE_ID_CHARACTERS: Final = 128
 """Length of the id of an actor or a target."""
 
-RESERVED_ACTOR_TYPES: Final = tuple(sorted(("anonymous", "operator", "system", *CREDENTIAL_TYPES)))
+RESERVED_ACTOR_TYPES: Final = tuple(sorted(("anonymous", "operator", "system", LINK_ACTOR_TYPE, *CREDENTIAL_TYPES)))
 """Types of actors that callers cannot name, because they are principals that only the service itself recognizes."""
 
 _MAX_USER_AGENT_CHARACTERS: Final = 512

@@ -8,7 +8,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.fields import ElementId, JsonObject, Link, LongText, Name, WebUrl, out_of_range_error
-from chalicelib.kernel.http.models import Input, Output
+from chalicelib.kernel.http.models import VARIANTS_BY_TYPE, Input, Output
 
 BlockType = Literal[
     "heading", "text", "list", "quote", "code", "image", "embed", "button", "divider", "columns", "custom"
@@ -268,7 +268,8 @@ class BlockOut(Output):
     model_config = ConfigDict(
         extra="allow",
         json_schema_extra={
-            "examples": [{"id": "opening", "type": "heading", "level": 2, "text": "How the engine weaves"}]
+            "examples": [{"id": "opening", "type": "heading", "level": 2, "text": "How the engine weaves"}],
+            VARIANTS_BY_TYPE: {block_type: model.__name__ for block_type, model in _REGISTRY.items()},
         },
     )
 

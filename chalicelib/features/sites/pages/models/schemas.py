@@ -9,6 +9,7 @@ from chalicelib.features.sites.pages.models.blocks import BlockOut, Blocks
 from chalicelib.features.sites.pages.models.slugs import PageSlug
 from chalicelib.kernel.http.fields import DateTime, Name, Text, Timestamp, Uuid, WebUrl
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, Query, RecordOutput
+from chalicelib.kernel.http.principal_ids import PRINCIPAL_ID
 
 MAX_PAGE_DEPTH: Final = 10
 """Levels of the pages of a site."""
@@ -172,7 +173,9 @@ class RevisionSummary(RecordOutput):
     slug: str = Field(examples=["looms"])
     parent_id: Uuid | None
     seo: SeoOut
-    created_by: Uuid | None = Field(description="The id of the user or API key. Null after an erasure.")
+    created_by: Annotated[Uuid, PRINCIPAL_ID] | None = Field(
+        description="The id of the user or API key. Null after an erasure."
+    )
     restored_from: Uuid | None = Field(
         description="The revision that was restored to create this one.", examples=[None]
     )

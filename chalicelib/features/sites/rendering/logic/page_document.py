@@ -25,6 +25,14 @@ _RIGHT_TO_LEFT: Final = re.compile(
 _NO_ICON: Final = "data:,"
 """Prevents browsers from requesting a favicon from the host."""
 
+_SANDBOX: Final = (
+    "sandbox allow-downloads allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation"
+)
+"""Gives a page an opaque origin, without scripts and forms, because it may be served from the origin of the console.
+
+Links of the page can still download files, open other windows without these limits, and start mail or phone programs.
+"""
+
 _REGIONAL: Final = re.compile(r"[a-z]{2,3}-[A-Z]{2}")
 _BLOCKS: Final = '<div id="_blocks"></div>'
 """Placeholder of the blocks in the template. Text cannot produce it, and no block has this id."""
@@ -33,8 +41,8 @@ _BLOCKS: Final = '<div id="_blocks"></div>'
 def render_document(view: View, headers: Mapping[str, str]) -> RawResponse:
     """Return the response with a page, which is rendered when it is sent.
 
-    A page contains no scripts and no forms, cannot be framed, and loads only images. Embeds are links: a frame would
-    disclose every reader to another site, and many sites refuse to be framed.
+    A page has an opaque origin. It contains no scripts and no forms, cannot be framed, and loads only images. Embeds
+    are links: a frame would disclose every reader to another site, and many sites refuse to be framed.
     """
     style = stylesheet(view.theme)
     tag = digest_etag(to_json([LAYOUT, view.etag_inputs, style]))
@@ -64,7 +72,7 @@ def _security_headers(style: str) -> dict[str, str]:
     allowed = b64encode(sha256(style.encode()).digest()).decode()
     return {
         "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{allowed}'; img-src https: http: data:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        f"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; {_SANDBOX}",
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
     }

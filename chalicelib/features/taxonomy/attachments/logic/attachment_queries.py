@@ -14,7 +14,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.table import QueryResult
+from chalicelib.kernel.storage.query_results import QueryResult
 from chalicelib.kernel.trees.reading import TreeReader
 
 _MAX_COUNTED: Final = 100

@@ -22,6 +22,9 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits.buckets import RateLimit
 from chalicelib.kernel.storage.entity import ItemKey
 
+_INVITATION_PAGE_PATH: Final = "/invitation"
+"""Path of the console's page on which an invited person answers."""
+
 ACCEPTANCE_PATH: Final = "/organizations/invitations/acceptance"
 MIN_RESEND_INTERVAL_SECONDS: Final = 60
 """Time after which an invitation can be sent again."""
@@ -71,7 +74,7 @@ def _encode_token_claim(organization_id: str, invitation_id: str, send_count: in
 
 def build_acceptance_url(token: str) -> str:
     """Return the link that contains a token."""
-    page = section(TenancySettings).invitation_url or settings().public_url + ACCEPTANCE_PATH
+    page = section(TenancySettings).invitation_url or settings().public_url + _INVITATION_PAGE_PATH
     return f"{page}{'&' if '?' in page else '?'}token={token}"
 
 
@@ -104,10 +107,17 @@ def outermost_admin_membership_id(memberships: MembershipView) -> str | None:
     return next((m["id"] for m in memberships.memberships.values() if Role(m["role"]).includes(Role.ADMIN)), None)
 
 
-def reject_revoked_or_expired(invitation: Invitation, token: str, inviter_memberships: MembershipView) -> None:
-    """Raise Problem 410 if the token no longer works. `inviter_memberships`: the inviter's current memberships."""
+def reject_replaced_token(invitation: Invitation, token: str) -> None:
+    """Raise Problem 410 if a later mail has replaced the token."""
     if not hmac.compare_digest(_token_digest(token), invitation.token_hash):
         raise Problem("invitation_revoked", "The invitation was sent again. Use the link in the latest mail.")
+
+
+def reject_revoked_or_expired(invitation: Invitation, inviter_memberships: MembershipView) -> None:
+    """Raise Problem 410 if the invitation is not valid any more.
+
+    `inviter_memberships`: the inviter's current memberships.
+    """
     if invitation.status == "revoked" or (
         invitation.status == "pending" and not is_inviter_valid(invitation, inviter_memberships)
     ):
@@ -118,11 +128,15 @@ def reject_revoked_or_expired(invitation: Invitation, token: str, inviter_member
 
 def reject_other_user(invitation: Invitation, user: User) -> None:
     """Raise Problem `email_mismatch` unless the token's issuer says that the user owns the invited address."""
-    email = user.verified_email_or_none
-    if email is None:
-        raise Problem("email_mismatch", user.explain_unverified_email())
-    if email != invitation.email:
+    if require_verified_email(user) != invitation.email:
         raise Problem("email_mismatch", "It was sent to another address. Sign in as the person who was invited.")
+
+
+def require_verified_email(user: User) -> str:
+    """Return the verified e-mail address of a user. Raises Problem `email_mismatch` if they have none."""
+    if email := user.verified_email_or_none:
+        return email
+    raise Problem("email_mismatch", user.explain_unverified_email())
 
 
 def container_url_path(invitation: Invitation) -> str:

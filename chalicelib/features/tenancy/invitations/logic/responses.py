@@ -1,16 +1,34 @@
-"""Accepting and declining invitations, by token or by joining the container."""
+"""Accepting and declining invitations: by token, by id, or by joining the container."""
 
 from dataclasses import replace
+from typing import Final
 
 from chalicelib.features.tenancy.entities.memberships import ContainerMember
 from chalicelib.features.tenancy.invitations.entities import closing_fields
+from chalicelib.features.tenancy.invitations.logic.invitation_resolution import DECISION_OUTCOMES, ResolvedInvitation
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import reject_role_upgrade
-from chalicelib.features.tenancy.invitations.logic.token_resolution import DECISION_OUTCOMES, ResolvedInvitation
-from chalicelib.features.tenancy.invitations.models import Decision
+from chalicelib.features.tenancy.invitations.models import AcceptanceOut, Decision
 from chalicelib.features.tenancy.logic.joining import create_membership
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.access_epochs import organization_partition
+
+RESPONSE_EVENTS: Final = (
+    "organization.invitation.accepted",
+    "organization.invitation.declined",
+    "platform.invitation.accepted",
+    "platform.invitation.declined",
+)
+"""Events of operations with which the invited person responds."""
+
+
+def record_decision_once(ctx: Context, resolved: ResolvedInvitation, user: User, decision: Decision) -> AcceptanceOut:
+    """Record a user's decision, unless they made it before, and return the response.
+
+    Raises Problem if they cannot respond.
+    """
+    is_repeated = resolved.validate_response_and_detect_repeat(user, decision)
+    return (resolved if is_repeated else record_decision(ctx, resolved, user, decision)).to_acceptance_output(user)
 
 
 def record_decision(ctx: Context, resolved: ResolvedInvitation, user: User, decision: Decision) -> ResolvedInvitation:

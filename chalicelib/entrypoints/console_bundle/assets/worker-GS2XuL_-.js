@@ -1,0 +1,1 @@
+import{g as e,n as t}from"./verifier-BHbCDBHG.js";var n=500,r=e=>postMessage(e);addEventListener(`message`,({data:i})=>{t(i,e=>e%n===0&&r({kind:`progress`,count:e})).then(e=>r({kind:`proven`,result:e}),t=>{t instanceof e?r({kind:`invalid`,message:t.message,sequence:t.sequence}):r({kind:`failed`,message:String(t)})})});

@@ -1,0 +1,1 @@
+"""The dead-letter queues, as operators see them over HTTP."""

@@ -1,0 +1,1 @@
+"""The search for organizations by operators of the service."""

@@ -1,0 +1,1 @@
+"""Overviews: what start pages show of the records of several contexts."""

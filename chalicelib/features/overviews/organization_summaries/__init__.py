@@ -1,0 +1,1 @@
+"""The summary of an organization: the numbers on its start page."""

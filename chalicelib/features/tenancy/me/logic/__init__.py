@@ -1,0 +1,1 @@
+"""What callers learn about themselves: their credential, their organizations and their invitations."""

@@ -1,0 +1,109 @@
+/** The dialogs that set, verify and remove a domain, and create a link for whoever manages its DNS. */
+
+import type { Client, CustomDomain } from '../../api/client';
+import { useAction } from '../../api/queries';
+import { ActionDialog } from '../../ui/action-dialog';
+import { useParameter } from '../../ui/address';
+import { Dialog, DialogFooter, SecretDialog } from '../../ui/dialog';
+import { Field, Form, type Values } from '../../ui/form';
+import { usePlatformId } from '../../ui/place';
+import { Time, ZoneName } from '../../ui/time';
+
+interface DomainDialogProps {
+  domain: CustomDomain;
+  etag: string | null;
+  onClose: () => void;
+}
+
+/** The dialog that the address names. */
+export function CustomDomainDialogs({ domain, etag }: Omit<DomainDialogProps, 'onClose'>) {
+  const [dialog, setDialog] = useParameter('dialog');
+  const props = { domain, etag, onClose: () => setDialog(null) };
+  if (dialog === 'set' && !domain.domain) return <SetDialog {...props} />;
+  if (!domain.domain) return null;
+  if (dialog === 'verify') return <VerifyDialog {...props} />;
+  if (dialog === 'link') return <LinkDialog {...props} />;
+  return dialog === 'remove' ? <RemoveDialog {...props} /> : null;
+}
+
+function useChanges() {
+  const platformId = usePlatformId();
+  return { platformId, changes: [['platforms', platformId, 'custom-domain']] };
+}
+
+function SetDialog({ etag, onClose }: DomainDialogProps) {
+  const { platformId, changes } = useChanges();
+  const call = (client: Client, { domain = '' }: Values, options = {}) =>
+    client.platforms.customDomain.set(platformId, { domain }, { ...options, ifMatch: etag });
+  const action = useAction({ call, changes, onSuccess: onClose });
+  return (
+    <Dialog title="Set the domain" onClose={onClose}>
+      <Form name="set-domain" initial={{ domain: '' }} error={action.error} onSubmit={action.mutate}>
+        {(values) => (
+          <>
+            <Field name="domain" label="Domain" required autoComplete="off" hint="A domain that you own, or a subdomain of it, such as community.example.com." />
+            <DialogFooter submitLabel="Set domain" onCancel={onClose} isPending={action.isPending} call={(client) => call(client, values)} />
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+function VerifyDialog({ domain, onClose }: DomainDialogProps) {
+  const { platformId, changes } = useChanges();
+  return (
+    <ActionDialog
+      title={`Verify ${domain.domain}?`}
+      confirmLabel="Verify now"
+      isDangerous={false}
+      call={(client, options) => client.platforms.customDomain.verify(platformId, options)}
+      changes={changes}
+      doneText={(result) => (result.status === 'verified' ? `${result.domain} is verified.` : `Not all records of ${result.domain} were found.`)}
+      onClose={onClose}
+    >
+      <p>The service reads the DNS now. Without you, it checks pending domains often, and verified ones once a day.</p>
+    </ActionDialog>
+  );
+}
+
+function LinkDialog({ domain, onClose }: DomainDialogProps) {
+  const { platformId } = useChanges();
+  return (
+    <ActionDialog
+      title="Share the instructions?"
+      confirmLabel="Create link"
+      isDangerous={false}
+      call={(client, options) => client.platforms.customDomain.createLink(platformId, options)}
+      changes={[]}
+      renderResult={({ url, expiresAt }) => (
+        <SecretDialog title="The link was created" secret={url} onClose={onClose}>
+          Send it to the person who manages the DNS of {domain.domain}. It works until <Time value={expiresAt} /> (<ZoneName />).
+        </SecretDialog>
+      )}
+      onClose={onClose}
+    >
+      <p>
+        Whoever has the link sees the records of {domain.domain} and can check them, for one hour and without an account. They see
+        nothing else.
+      </p>
+    </ActionDialog>
+  );
+}
+
+function RemoveDialog({ domain, etag, onClose }: DomainDialogProps) {
+  const { platformId, changes } = useChanges();
+  return (
+    <ActionDialog
+      title="Remove the domain?"
+      confirmLabel="Remove"
+      typed={domain.domain ?? ''}
+      call={(client) => client.platforms.customDomain.remove(platformId, { ifMatch: etag })}
+      changes={changes}
+      doneText={`${domain.domain} was removed.`}
+      onClose={onClose}
+    >
+      <p>Visitors of {domain.domain} no longer reach the platform. To use the domain again, set and verify it again.</p>
+    </ActionDialog>
+  );
+}

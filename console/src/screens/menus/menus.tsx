@@ -1,0 +1,91 @@
+/** The menus of a site. */
+
+import { operations } from '../../api/access';
+import type { MenuSummary } from '../../api/client';
+import { useAction, useList } from '../../api/queries';
+import { linkTo, navigate, useParameter } from '../../ui/address';
+import { Dialog, DialogFooter } from '../../ui/dialog';
+import { DialogButton } from '../../ui/dialog-buttons';
+import { Field, Form, type Values } from '../../ui/form';
+import { PageHeader } from '../../ui/page';
+import { useCan, useSiteId } from '../../ui/place';
+import { RoleNotice } from '../../ui/role-notice';
+import { Empty } from '../../ui/states';
+import { List, type Column } from '../../ui/table';
+import { Time } from '../../ui/time';
+
+const COLUMNS: readonly Column<MenuSummary>[] = [
+  {
+    title: 'Name',
+    kind: 'primary',
+    render: (each) => <a href={linkTo(`/s/${each.siteId}/menus/${encodeURIComponent(each.id)}`)}>{each.name}</a>,
+  },
+  { title: 'Id', render: (each) => <code>{each.id}</code> },
+  { title: 'Changed', kind: 'time', render: (each) => <Time value={each.updatedAt} /> },
+];
+
+/** The screen. */
+export default function Menus() {
+  const siteId = useSiteId();
+  const [dialog, setDialog] = useParameter('dialog');
+  const query = useList(['sites', siteId, 'menus'], (client, page, options) =>
+    client.sites.navigation.list(siteId, { ...page, limit: 100 }, options),
+  );
+  const createButton = useCan(operations.put_navigation_menu) && <DialogButton dialog="create" kind="primary">Create menu</DialogButton>;
+  return (
+    <>
+      <PageHeader
+        title="Menus"
+        description="Links that visitors find on every page. The pages of the service show the menu with the id main."
+        actions={createButton}
+      />
+      <RoleNotice rule={operations.put_navigation_menu}>You can read all menus.</RoleNotice>
+      <List
+        query={query}
+        noun="menu"
+        caption="Menus"
+        columns={COLUMNS}
+        getKey={(each) => each.id}
+        empty={
+          <Empty title="No menus yet" action={createButton}>
+            A menu is a list of links to pages and addresses. Create one with the id main to show it on every page.
+          </Empty>
+        }
+      />
+      {dialog === 'create' && !query.isPending && <CreateDialog existing={query.items} onClose={() => setDialog(null)} />}
+    </>
+  );
+}
+
+/** Create a menu. The call would replace a menu with the same id, so the dialog does not accept one that exists. */
+function CreateDialog({ existing, onClose }: { existing: readonly MenuSummary[]; onClose: () => void }) {
+  const siteId = useSiteId();
+  const action = useAction({
+    call: (client, { id = '', name = '' }: Values, options) => client.sites.navigation.put(siteId, id, { name, items: [] }, options),
+    changes: [['sites', siteId, 'menus']],
+    onSuccess: (menu) => navigate(`/s/${siteId}/menus/${menu.id}`),
+  });
+  return (
+    <Dialog title="Create a menu" onClose={onClose}>
+      <Form name={`create-menu-${siteId}`} initial={{ id: existing.length ? '' : 'main', name: '' }} error={action.error} onSubmit={action.mutate}>
+        {({ id = '', name = '' }) => {
+          const isTaken = existing.some((each) => each.id === id);
+          return (
+            <>
+              <Field name="id" label="Id" required autoComplete="off" hint="Lower-case letters, digits and hyphens. It cannot be changed." />
+              {isTaken && <p class="notice warning">A menu has this id already. Choose another, or edit that menu.</p>}
+              <Field name="name" label="Name" required autoComplete="off" />
+              <DialogFooter
+                submitLabel="Create menu"
+                onCancel={onClose}
+                isPending={action.isPending}
+                isDisabled={isTaken || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(id)}
+                call={(client) => client.sites.navigation.put(siteId, id, { name, items: [] })}
+              />
+            </>
+          );
+        }}
+      </Form>
+    </Dialog>
+  );
+}
