@@ -964,10 +964,30 @@ class DatadogDestination(Model):
         "ddog-gov.com",
     ]
     """The site of your Datadog organization."""
+    api_key: str
+    """An API key of Datadog."""
+    service: str | None = None
+    """The `service` of the logs. The default is `"atrium"`."""
+
+
+class DatadogDestinationPatch(Model):
+    """A changed log intake of Datadog, whose API key is needed only for another site."""
+
+    _tag: ClassVar[str | None] = "type"
+
+    type: Literal["datadog"]
+    site: Literal[
+        "datadoghq.com",
+        "us3.datadoghq.com",
+        "us5.datadoghq.com",
+        "datadoghq.eu",
+        "ap1.datadoghq.com",
+        "ap2.datadoghq.com",
+        "ddog-gov.com",
+    ]
+    """The site of your Datadog organization."""
     api_key: str | None = None
-    """An API key of Datadog. Required in a new stream and with another site. If a change omits it, the current one
-    stays.
-    """
+    """An API key of Datadog. Required with another site. If omitted, the current one stays."""
     service: str | None = None
     """The `service` of the logs. The default is `"atrium"`."""
 
@@ -3649,10 +3669,24 @@ class SplunkDestination(Model):
     type: Literal["splunk"]
     url: str
     """The URL of the collector. If it has no path, `/services/collector/event` is added."""
+    token: str
+    """The collector's token."""
+    index: str | None = None
+    """The index. If omitted, that of the token."""
+    sourcetype: str | None = None
+    """The source type. If omitted, that of the token."""
+
+
+class SplunkDestinationPatch(Model):
+    """A changed HTTP Event Collector, whose token is needed only for another URL."""
+
+    _tag: ClassVar[str | None] = "type"
+
+    type: Literal["splunk"]
+    url: str
+    """The URL of the collector. If it has no path, `/services/collector/event` is added."""
     token: str | None = None
-    """The collector's token. Required in a new stream and with another URL. If a change omits it, the current one
-    stays.
-    """
+    """The collector's token. Required with another URL. If omitted, the current one stays."""
     index: str | None = None
     """The index. If omitted, that of the token."""
     sourcetype: str | None = None

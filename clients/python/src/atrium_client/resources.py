@@ -45,6 +45,7 @@ from atrium_client.models import (
     CurrencyList,
     CustomDomain,
     DatadogDestination,
+    DatadogDestinationPatch,
     DeadLetters,
     Delivery,
     DeliveryDetail,
@@ -145,6 +146,7 @@ from atrium_client.models import (
     Space,
     SpaceList,
     SplunkDestination,
+    SplunkDestinationPatch,
     Subscription,
     SystemTags,
     TargetIn,
@@ -2141,7 +2143,11 @@ class OrganizationsLogStreamsResource(Resource):
         organization_id: str,
         log_stream_id: str,
         *,
-        destination: HttpsDestination | SplunkDestination | DatadogDestination | S3Destination | Omitted = OMITTED,
+        destination: HttpsDestination
+        | SplunkDestinationPatch
+        | DatadogDestinationPatch
+        | S3Destination
+        | Omitted = OMITTED,
         events: Sequence[str] | Omitted | None = OMITTED,
         description: str | Omitted | None = OMITTED,
         start_at: Literal["now"] | int | Omitted | None = OMITTED,

@@ -8852,7 +8852,28 @@ export interface components {
              */
             site: "datadoghq.com" | "us3.datadoghq.com" | "us5.datadoghq.com" | "datadoghq.eu" | "ap1.datadoghq.com" | "ap2.datadoghq.com" | "ddog-gov.com";
             /**
-             * @description An API key of Datadog. Required in a new stream and with another site. If a change omits it, the current one stays.
+             * @description An API key of Datadog.
+             * @example dd-api-key
+             */
+            apiKey: string;
+            /**
+             * @description The `service` of the logs. The default is `"atrium"`.
+             * @example atrium
+             */
+            service?: string | null;
+        };
+        /** @description A changed log intake of Datadog, whose API key is needed only for another site. */
+        DatadogDestinationPatch: {
+            /** @constant */
+            type: "datadog";
+            /**
+             * @description The site of your Datadog organization.
+             * @example datadoghq.eu
+             * @enum {string}
+             */
+            site: "datadoghq.com" | "us3.datadoghq.com" | "us5.datadoghq.com" | "datadoghq.eu" | "ap1.datadoghq.com" | "ap2.datadoghq.com" | "ddog-gov.com";
+            /**
+             * @description An API key of Datadog. Required with another site. If omitted, the current one stays.
              * @example dd-api-key
              */
             apiKey?: string | null;
@@ -10802,7 +10823,7 @@ export interface components {
              *       "url": "https://example.com/atrium/entries"
              *     }
              */
-            destination?: components["schemas"]["HttpsDestination"] | components["schemas"]["SplunkDestination"] | components["schemas"]["DatadogDestination"] | components["schemas"]["S3Destination"];
+            destination?: components["schemas"]["HttpsDestination"] | components["schemas"]["SplunkDestinationPatch"] | components["schemas"]["DatadogDestinationPatch"] | components["schemas"]["S3Destination"];
             /**
              * @description Exact types, prefixes such as `page.*`, or `*`. Also the types of application events that are declared, such as `invoice.approved`, and their prefixes.
              * @example [
@@ -14620,7 +14641,33 @@ export interface components {
              */
             url: string;
             /**
-             * @description The collector's token. Required in a new stream and with another URL. If a change omits it, the current one stays.
+             * @description The collector's token.
+             * @example hec-token
+             */
+            token: string;
+            /**
+             * @description The index. If omitted, that of the token.
+             * @example audit
+             */
+            index?: string | null;
+            /**
+             * @description The source type. If omitted, that of the token.
+             * @example _json
+             */
+            sourcetype?: string | null;
+        };
+        /** @description A changed HTTP Event Collector, whose token is needed only for another URL. */
+        SplunkDestinationPatch: {
+            /** @constant */
+            type: "splunk";
+            /**
+             * Format: uri
+             * @description The URL of the collector. If it has no path, `/services/collector/event` is added.
+             * @example https://http-inputs-example.splunkcloud.com/services/collector/event
+             */
+            url: string;
+            /**
+             * @description The collector's token. Required with another URL. If omitted, the current one stays.
              * @example hec-token
              */
             token?: string | null;
@@ -15800,6 +15847,7 @@ export type CustomBlock = components['schemas']['CustomBlock'];
 export type CustomDomain = components['schemas']['CustomDomain'];
 export type CustomDomainIn = components['schemas']['CustomDomainIn'];
 export type DatadogDestination = components['schemas']['DatadogDestination'];
+export type DatadogDestinationPatch = components['schemas']['DatadogDestinationPatch'];
 export type DeadLetter = components['schemas']['DeadLetter'];
 export type DeadLetterQueue = components['schemas']['DeadLetterQueue'];
 export type DeadLetters = components['schemas']['DeadLetters'];
@@ -16006,6 +16054,7 @@ export type SpaceCreate = components['schemas']['SpaceCreate'];
 export type SpaceList = components['schemas']['SpaceList'];
 export type SpacePatch = components['schemas']['SpacePatch'];
 export type SplunkDestination = components['schemas']['SplunkDestination'];
+export type SplunkDestinationPatch = components['schemas']['SplunkDestinationPatch'];
 export type StatusGiven = components['schemas']['StatusGiven'];
 export type StatusGivenBy = components['schemas']['StatusGivenBy'];
 export type StreamError = components['schemas']['StreamError'];

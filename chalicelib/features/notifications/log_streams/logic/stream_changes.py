@@ -16,7 +16,6 @@ from chalicelib.features.notifications.models import standard_webhooks
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.outbound.customer_buckets import is_role_of_own_account
 
-_MISSING_CREDENTIAL: Final = "This field is required in a new stream."
 _OTHER_ADDRESS: Final = (
     "This field is required with another {}. The stored credential is only sent where it was sent before."
 )
@@ -36,8 +35,6 @@ def new_stream_and_secret(
     """Return a new stream, and the secret to show if its destination is an HTTPS endpoint. Raises ValidationProblem."""
     destination: Destination = body.destination
     _reject_role_of_own_account(destination)
-    if destination.credential_field and destination.credential is None:
-        raise _invalid_field(destination, destination.credential_field, "required", _MISSING_CREDENTIAL)
     signing_secret = standard_webhooks.generate_secret() if destination.type == "https" else None
     secret, context = destination.credential or signing_secret, LogStream.secret_context_of(record_fields["id"])
     stream = LogStream(

@@ -1,6 +1,6 @@
 """The destinations of log streams: where the entries are sent, and in which format."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
 from urllib.parse import urlsplit
 
@@ -139,15 +139,20 @@ class SplunkDestination(Destination):
     url: SplunkUrl = Field(
         description=f"The URL of the collector. If it has no path, `{SPLUNK_PATH}` is added.", examples=[_SPLUNK_URL]
     )
-    token: _Credential | None = Field(
-        None,
-        description="The collector's token. Required in a new stream and with another URL. If a change omits it, the "
-        "current one stays.",
-        examples=["hec-token"],
-    )
+    token: _Credential = Field(description="The collector's token.", examples=["hec-token"])
     index: _Label | None = Field(None, description="The index. If omitted, that of the token.", examples=["audit"])
     sourcetype: _Label | None = Field(
         None, description="The source type. If omitted, that of the token.", examples=["_json"]
+    )
+
+
+class SplunkDestinationPatch(SplunkDestination):
+    """A changed HTTP Event Collector, whose token is needed only for another URL."""
+
+    token: _Credential | None = Field(  # type: ignore[assignment]  # only a new stream needs it
+        None,
+        description="The collector's token. Required with another URL. If omitted, the current one stays.",
+        examples=["hec-token"],
     )
 
 
@@ -161,13 +166,18 @@ class DatadogDestination(Destination):
 
     type: Literal["datadog"]
     site: DatadogSite = Field(description="The site of your Datadog organization.", examples=["datadoghq.eu"])
-    api_key: _Credential | None = Field(
+    api_key: _Credential = Field(description="An API key of Datadog.", examples=["dd-api-key"])
+    service: _Label = Field("atrium", description="The `service` of the logs.", examples=["atrium"])
+
+
+class DatadogDestinationPatch(DatadogDestination):
+    """A changed log intake of Datadog, whose API key is needed only for another site."""
+
+    api_key: _Credential | None = Field(  # type: ignore[assignment]  # only a new stream needs it
         None,
-        description="An API key of Datadog. Required in a new stream and with another site. If a change omits it, the "
-        "current one stays.",
+        description="An API key of Datadog. Required with another site. If omitted, the current one stays.",
         examples=["dd-api-key"],
     )
-    service: _Label = Field("atrium", description="The `service` of the logs.", examples=["atrium"])
 
 
 class S3Destination(Destination):
@@ -193,33 +203,50 @@ class _UntypedDestination(Destination):
     model_config = ConfigDict(extra="ignore")
 
 
-_MODELS: Final[Mapping[object, type[Destination]]] = {
+_MODELS: Final[Mapping[str, type[Destination]]] = {
     "https": HttpsDestination,
     "splunk": SplunkDestination,
     "datadog": DatadogDestination,
     "s3": S3Destination,
 }
+_PATCH_MODELS: Final[Mapping[str, type[Destination]]] = {
+    **_MODELS,
+    "splunk": SplunkDestinationPatch,
+    "datadog": DatadogDestinationPatch,
+}
 
 
-def _parse_destination(value: Any) -> Destination:
-    """Return a destination as the model of its type.
+def _destination_parser(models: Mapping[str, type[Destination]]) -> Callable[[Any], Destination]:
+    """Return a function that parses a destination as the model of its type.
 
     A discriminated union would add the type, which is not a part of the document, to the path of each error.
     """
-    destination_type = value.get("type") if isinstance(value, dict) else None
-    model = _MODELS.get(destination_type, _UntypedDestination) if isinstance(destination_type, str) else None
-    parsed: Destination = (model or _UntypedDestination).model_validate(value)
-    return parsed
+
+    def parse(value: Any) -> Destination:
+        destination_type = value.get("type") if isinstance(value, dict) else None
+        model = models.get(destination_type) if isinstance(destination_type, str) else None
+        return (model or _UntypedDestination).model_validate(value)
+
+    return parse
 
 
 AnyDestination = Annotated[
     Any,
     PlainValidator(
-        _parse_destination,
+        _destination_parser(_MODELS),
         json_schema_input_type=HttpsDestination | SplunkDestination | DatadogDestination | S3Destination,
     ),
 ]
 """A destination of any type, as a model of its type."""
+
+AnyDestinationPatch = Annotated[
+    Any,
+    PlainValidator(
+        _destination_parser(_PATCH_MODELS),
+        json_schema_input_type=HttpsDestination | SplunkDestinationPatch | DatadogDestinationPatch | S3Destination,
+    ),
+]
+"""The destination of an existing stream, whose credential may be omitted."""
 
 
 class DestinationOut(Output):

@@ -5,7 +5,11 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, PlainValidator
 
-from chalicelib.features.notifications.log_streams.models.destinations import AnyDestination, DestinationOut
+from chalicelib.features.notifications.log_streams.models.destinations import (
+    AnyDestination,
+    AnyDestinationPatch,
+    DestinationOut,
+)
 from chalicelib.features.notifications.models.schemas import (
     EventAreas,
     EventPatterns,
@@ -64,7 +68,7 @@ class LogStreamPatch(Patch):
         "`position` of this one."
     }
 
-    destination: AnyDestination = Field(examples=[_DESTINATION_EXAMPLE])
+    destination: AnyDestinationPatch = Field(examples=[_DESTINATION_EXAMPLE])
     events: EventPatterns = Field(_ALL_EVENTS)
     description: Text | None = Field(None, examples=["Feeds the SIEM."])
     start_at: StartAt | None = Field(
