@@ -32,6 +32,7 @@ _LEAD_OPTIONS: Final = "LeadOptions"
 _OPTION_TYPES: Final[Mapping[str, str]] = {
     "Idempotency-Key": "CreateOptions",
     "If-Match": "ChangeOptions",
+    _CONDITION: "CreateOnlyOptions",
     "Lead-Token": _LEAD_OPTIONS,
 }
 """The types of options by the header that they set."""
@@ -90,7 +91,7 @@ def _iter_signatures(operation: ClientOperation) -> Iterator[str]:
     deprecation = " @deprecated" if operation.is_deprecated else ""
     yield f"/** {operation.summary}. `{operation.http_method} {operation.path}`{deprecation} */"
     result = _result_type(operation)
-    is_conditional = any(header.name == _CONDITION for header in operation.headers)
+    is_conditional = _is_conditional_read(operation)
     requires_options = any(header.is_required for header in operation.headers)
     types = _options_type(operation, *(["ReadOptions"] if is_conditional else []))
     options = f"options{'' if requires_options else '?'}: {types}"
@@ -123,12 +124,16 @@ def _options_type(operation: ClientOperation, *types: str) -> str:
     """Return the type of the options: the given types, and those of the operation."""
     names = [*types]
     for header in operation.headers:
-        if header.name != _CONDITION:
+        if not (header.name == _CONDITION and _is_conditional_read(operation)):
             name = _OPTION_TYPES[header.name]
             names.append(name if header.is_required or name != _LEAD_OPTIONS else f"Partial<{name}>")
     if operation.body is not None and operation.query:
         names.append(f"{{ query{'' if operation.requires_query else '?'}: QueryOf<'{operation.id}'> }}")
     return " & ".join(names) or "CallOptions"
+
+
+def _is_conditional_read(operation: ClientOperation) -> bool:
+    return operation.http_method == "GET" and any(header.name == _CONDITION for header in operation.headers)
 
 
 def _result_type(operation: ClientOperation) -> str:

@@ -185,6 +185,18 @@ def test_a_change_with_an_asterisk_succeeds(operation, tenant):
     assert call_operation(operation, tenant, headers={"If-Match": "*"}).status == operation.success
 
 
+@parametrize_operations(lambda operation: operation.can_create_record_in_path)
+def test_a_request_that_only_creates_spares_an_existing_record(operation, tenant):
+    tag = read_with_full_access(operation, tenant, get_example(operation, tenant).get_target_path(operation)).etag
+    before = snapshots.items_by_key()
+    for condition in ("*", f'"other", {tag}', f"W/{tag}"):
+        rejected = call_operation(operation, tenant, headers={"If-None-Match": condition})
+        assert rejected.status_and_code == "412 precondition_failed"
+        assert rejected.errors == {"header/If-None-Match": "precondition_failed"}
+        assert snapshots.items_by_key() == before
+    assert call_operation(operation, tenant, headers={"If-None-Match": '"other"'}).status == operation.success
+
+
 def increase_version(path: str, record_id: str) -> None:
     """Increase the version of the record at a path, as another operation would."""
     items = [item for item in snapshots.items_by_key().values() if item.get("kind", "entry") != "entry"]

@@ -53,6 +53,14 @@ _REQUEST_HEADERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
             pattern=_ETAGS_PATTERN,
         ),
     ),
+    "IfNoneMatchOnChange": (
+        "If-None-Match",
+        _string_header_object(
+            "With `*`, the record is only created. If it exists already, the response is 412.",
+            pattern=_ETAGS_PATTERN,
+            examples=["*"],
+        ),
+    ),
     "Prefer": (
         "Prefer",
         _string_header_object(

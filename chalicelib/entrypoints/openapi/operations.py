@@ -188,6 +188,7 @@ def _query_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
 
 def _header_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
     names = ["IfMatch"] if operation.supports_if_match else []
+    names += ["IfNoneMatchOnChange"] if operation.can_create_record_in_path else []
     names += ["IfNoneMatch"] if has_etag(operation) and operation.method == "GET" else []
     names += ["IdempotencyKey"] if operation.method == "POST" else []
     shared = [{"$ref": f"#/components/parameters/{name}"} for name in [*names, "ApiVersion", "Prefer"]]

@@ -55,6 +55,21 @@ def has_if_match_raising_on_mismatch(request: Request, record: Entity | None) ->
     raise Problem.create_with_field_error("header/If-Match", "precondition_failed", detail)
 
 
+def raise_on_if_none_match(request: Request, record: Entity) -> None:
+    """Raise Problem `precondition_failed` if `If-None-Match` forbids to change the record, as `*` does."""
+    header = request.headers.get("if-none-match")
+    if header is None:
+        return
+    prefixes = tuple(f'{weak}"{_tag_prefix(record.id, record.version)}' for weak in ("", "W/"))
+    if header.strip() == "*":
+        detail = f"This {record.noun} exists already. Omit If-None-Match to change it."
+    elif any(tag.startswith(prefixes) for tag in _parse_etags("If-None-Match", header)):
+        detail = f"This {record.noun} has the ETag in If-None-Match."
+    else:
+        return
+    raise Problem.create_with_field_error("header/If-None-Match", "precondition_failed", detail)
+
+
 def _version_if_shown(record: Entity) -> str:
     """Return the record's version in words, or an empty text if callers do not see it: `version` can be another one."""
     is_shown = isinstance(record.output_model, type) and issubclass(record.output_model, RecordOutput)

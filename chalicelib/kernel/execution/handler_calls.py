@@ -33,7 +33,7 @@ def run_handler_within_size_limit(
     `limit_exceeded` if not even one item fits, or if the response is not a list.
     """
     while True:
-        result = add_names_if_requested(ctx, _call_handler_and_check_if_match(ctx, access, rate_limit_states))
+        result = add_names_if_requested(ctx, _call_handler_and_check_preconditions(ctx, access, rate_limit_states))
         response = build_response(ctx, result)
         if envelope.is_within_response_size_limit(response):
             return response
@@ -43,7 +43,7 @@ def run_handler_within_size_limit(
         ctx.page_limit = max_items
 
 
-def _call_handler_and_check_if_match(ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]) -> Any:
+def _call_handler_and_check_preconditions(ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]) -> Any:
     operation = ctx.operation
     target = _record_or_container_to_change(operation, access)
     arguments: dict[str, Any] = {name: ctx.request.parameters[name] for name in operation.text_path_parameters}
@@ -53,7 +53,7 @@ def _call_handler_and_check_if_match(ctx: Context, access: Access, rate_limit_st
     arguments |= _parse_query_and_body_arguments(ctx, target)
     arguments |= access.prefetched
     if operation.has_external_effects:
-        _enforce_if_match_until_commit(ctx, target)
+        _enforce_preconditions_until_commit(ctx, target)
         ctx.effect.charge_rate_limits_once(rate_limit_states)
     try:
         if operation.volume_limits:
@@ -61,13 +61,15 @@ def _call_handler_and_check_if_match(ctx: Context, access: Access, rate_limit_st
         result = operation.function(ctx, **arguments)
     except Problem as problem:
         if problem.status in _AFTER_CONDITIONS:
-            _enforce_if_match_until_commit(ctx, target)
+            _enforce_preconditions_until_commit(ctx, target)
         raise
-    _enforce_if_match_until_commit(ctx, target)
+    _enforce_preconditions_until_commit(ctx, target)
     return result
 
 
-def _enforce_if_match_until_commit(ctx: Context, target: Entity | None) -> None:
+def _enforce_preconditions_until_commit(ctx: Context, target: Entity | None) -> None:
+    if target and ctx.operation.can_create_record_in_path:
+        conditions.raise_on_if_none_match(ctx.request, target)
     if ctx.operation.supports_if_match and conditions.has_if_match_raising_on_mismatch(ctx.request, target) and target:
         ctx.changes.require_unchanged(target)
 

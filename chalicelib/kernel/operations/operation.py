@@ -148,6 +148,11 @@ class Operation:
         return changes and bool(self.record_types_by_parameter or isinstance(self.access, RequireRole))
 
     @property
+    def can_create_record_in_path(self) -> bool:
+        """Whether it creates the record in its path if that does not exist. It then also supports `If-None-Match`."""
+        return self.supports_if_match and bool(self.optional_record_parameters)
+
+    @property
     def requires_body(self) -> bool:
         """Whether a missing body is an error, and not equal to `{}`.
 

@@ -66,6 +66,12 @@ export interface ChangeOptions extends CallOptions {
   ifMatch?: string | null | undefined;
 }
 
+/** Options of a change that creates the record if it does not exist. */
+export interface CreateOnlyOptions extends CallOptions {
+  /** With `*`, the record is only created. If it exists already, the call throws `PreconditionFailed`. */
+  ifNoneMatch?: '*' | undefined;
+}
+
 /** Options of a POST. */
 export interface CreateOptions extends CallOptions {
   /**

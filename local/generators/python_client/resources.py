@@ -19,6 +19,10 @@ _OPTIONS_BY_HEADER: Final = {
         "if_match",
         "The ETag of the record as you read it. If it has changed since, PreconditionFailed is raised.",
     ),
+    "If-None-Match": (
+        "if_none_match",
+        'With "*", the record is only created. If it exists already, PreconditionFailed is raised.',
+    ),
     "Lead-Token": ("lead_token", "The token from the response that created the lead."),
 }
 """The parameter that sets a header, and its description."""
@@ -182,6 +186,7 @@ class _MethodWriter:
 
 def _iter_headers(operation: ClientOperation) -> Iterator[MethodParameter]:
     for each in operation.headers:
-        if each.name in _OPTIONS_BY_HEADER:
+        is_conditional_read = operation.http_method == "GET" and each.name == "If-None-Match"
+        if each.name in _OPTIONS_BY_HEADER and not is_conditional_read:
             name, description = _OPTIONS_BY_HEADER[each.name]
             yield MethodParameter(name, each.name, "str", each.is_required, description)

@@ -52,6 +52,12 @@ class TestReplaceMenu:
             response = send_menu(api, site, name="Late", navigation_id=name, headers={"If-Match": tag})
             assert response.status_and_code == "412 precondition_failed"
 
+    def test_only_one_of_two_requests_that_only_create_a_menu_succeeds(self, api, site, run_before_write):
+        run_before_write(lambda: send_menu(api, site, name="First", headers={"If-None-Match": "*"}))
+        second = send_menu(api, site, name="Second", headers={"If-None-Match": "*"})
+        assert second.status_and_code == "412 precondition_failed"
+        assert api.get(f"{site.path}/navigation/main", caller=site.owner).json["name"] == "First"
+
     def test_the_caller_chooses_a_well_formed_id(self, api, site):
         for name in ("m", "0", "main-menu-2", "m" * 64):
             assert put_menu(api, site, navigation_id=name)["id"] == name

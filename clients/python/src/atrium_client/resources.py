@@ -3781,6 +3781,7 @@ class PlatformsMembersResource(Resource):
         role: Literal["member", "editor", "admin"] | Omitted = OMITTED,
         username: str | Omitted | None = OMITTED,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         timeout: float | None = None,
     ) -> Member:
         """Change the role or the username of a platform member. A member of the organization becomes a platform
@@ -3792,6 +3793,8 @@ class PlatformsMembersResource(Resource):
             role: At most the caller's own role.
             username: Unique on this platform, whatever the case of its letters.
             if_match: The ETag of the record as you read it. If it has changed since, PreconditionFailed is
+                raised.
+            if_none_match: With "*", the record is only created. If it exists already, PreconditionFailed is
                 raised.
             timeout: The time for each attempt, in seconds, in place of that of the client.
         """
@@ -3808,6 +3811,7 @@ class PlatformsMembersResource(Resource):
             },
             headers={
                 "If-Match": if_match,
+                "If-None-Match": if_none_match,
             },
             timeout=timeout,
         )
@@ -5230,6 +5234,7 @@ class SpacesMembersResource(Resource):
         *,
         role: Literal["member", "editor", "admin"] | Omitted = OMITTED,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         timeout: float | None = None,
     ) -> Member:
         """Change the role of a space member. A user who takes part in the platform becomes a member of the space.
@@ -5239,6 +5244,8 @@ class SpacesMembersResource(Resource):
         Args:
             role: At most the caller's own role.
             if_match: The ETag of the record as you read it. If it has changed since, PreconditionFailed is
+                raised.
+            if_none_match: With "*", the record is only created. If it exists already, PreconditionFailed is
                 raised.
             timeout: The time for each attempt, in seconds, in place of that of the client.
         """
@@ -5254,6 +5261,7 @@ class SpacesMembersResource(Resource):
             },
             headers={
                 "If-Match": if_match,
+                "If-None-Match": if_none_match,
             },
             timeout=timeout,
         )
@@ -6560,6 +6568,7 @@ class SitesNavigationResource(Resource):
         name: str,
         items: Sequence[MenuItemIn] | Omitted | None = OMITTED,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         timeout: float | None = None,
     ) -> Menu:
         """Create or replace a menu. You choose its id. A site has at most 100 menus.
@@ -6569,6 +6578,8 @@ class SitesNavigationResource(Resource):
         Args:
             items: At most three levels deep, 200 in all, and 64 KiB as JSON. The default is `[]`.
             if_match: The ETag of the record as you read it. If it has changed since, PreconditionFailed is
+                raised.
+            if_none_match: With "*", the record is only created. If it exists already, PreconditionFailed is
                 raised.
             timeout: The time for each attempt, in seconds, in place of that of the client.
         """
@@ -6585,6 +6596,7 @@ class SitesNavigationResource(Resource):
             },
             headers={
                 "If-Match": if_match,
+                "If-None-Match": if_none_match,
             },
             timeout=timeout,
         )
@@ -8068,6 +8080,7 @@ class EventTypesResource(Resource):
         schema: Mapping[str, Any],
         deprecated: bool | Omitted | None = OMITTED,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         timeout: float | None = None,
     ) -> EventType:
         """Declare an event type of your own application (201), or replace its fields (200).
@@ -8083,6 +8096,8 @@ class EventTypesResource(Resource):
             deprecated: Whether programs should stop writing such events. They are still accepted. The default is
                 `false`.
             if_match: The ETag of the record as you read it. If it has changed since, PreconditionFailed is
+                raised.
+            if_none_match: With "*", the record is only created. If it exists already, PreconditionFailed is
                 raised.
             timeout: The time for each attempt, in seconds, in place of that of the client.
         """
@@ -8100,6 +8115,7 @@ class EventTypesResource(Resource):
             },
             headers={
                 "If-Match": if_match,
+                "If-None-Match": if_none_match,
             },
             timeout=timeout,
         )

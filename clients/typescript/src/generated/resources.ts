@@ -2,7 +2,7 @@
 
 import type { operations, Acceptance, AnchorList, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotation, Artefact, ArtefactList, Attachment, AttachmentCreate, AttachmentList, AuditEntry, AuditEntryList, AuditExport, AuditExportCreate, AuditExportList, CapabilitiesPut, Capability, CapabilityCreate, CapabilityList, Channel, ChannelCreate, ChannelList, ChannelPatch, City, CityList, Config, ConsistencyProof, Country, CountryList, CreatedEvents, Currency, CurrencyList, CustomDomain, CustomDomainIn, DeadLetters, Delivery, DeliveryDetail, DeliveryList, EffectiveModuleList, EntryProof, Erasure, ErasureCreate, ErasureList, EventBatch, EventIn, EventType, EventTypeList, EventTypePut, FoundOrganizationList, HomePatch, ImportCreate, IntegrityReport, Invitation, InvitationAnswer, InvitationCreate, InvitationDecision, InvitationList, InvitationOfCallerList, KeyRotation, Language, LanguageList, Lead, LeadCreate, LeadList, LeadStatusOptionList, LeadStatusPatch, LogStreamCreate, LogStreamDetail, LogStreamDetailList, LogStreamPatch, LogVerification, LogVerificationList, Me, Member, MemberList, MemberPatch, Menu, MenuPut, MenuSummaryList, MigrationList, MigrationsHealth, ModuleList, ModulesPatch, NavigationPatch, NewSignedLink, Node, NodeCreate, NodeList, NodePatch, OneClick, Organization, OrganizationCreate, OrganizationList, OrganizationPatch, OrganizationSummary, OverrideWithEffect, OverrideWithEffectList, OverrideWrite, OverridesPut, OwnershipTransfer, Page, PageCreate, PagePatch, PagePublication, PageSummaryList, Platform, PlatformCreate, PlatformDomainList, PlatformMemberPatch, PlatformPatch, PlatformSummaryList, Preview, ProjectBlockList, ProjectBlocksPatch, PublicLead, PublicLeadCreate, PublicLeadList, PublicLeadStatusPatch, Publication, ReconcileCreate, Reconciliation, ReconciliationList, Redirect, RedirectCreate, RedirectList, RedirectPatch, Redrive, RedriveCreate, RedriveList, Replay, ReplayCreate, ReplayList, ResearchJob, ResearchJobList, ResolveRequest, Resolved, ResolvedConfig, Revision, RevisionSummaryList, RolePatch, SecretRotation, ServiceKey, ServiceKeyCreate, ServiceKeyList, ServiceLinks, ServiceStatus, SignedLink, Site, SiteCreate, SiteList, SitePatch, Space, SpaceCreate, SpaceList, SpacePatch, Subscription, SystemTags, SystemTagsCreate, ThemePatch, Timezone, TimezoneList, Tree, Trial, UpdatedModuleList, VenueList, Visit, Webhook, WebhookCreate, WebhookList, WebhookPatch, WebhookStatistics, Work, WorkList } from './schema.ts';
 import type { Call, ListCall } from '../pagination.ts';
-import type { CallOptions, ChangeOptions, ConditionalOptions, CreateOptions, LeadOptions, ReadOptions } from '../options.ts';
+import type { CallOptions, ChangeOptions, ConditionalOptions, CreateOnlyOptions, CreateOptions, LeadOptions, ReadOptions } from '../options.ts';
 
 /** The version of the API for which this client is made. */
 export const API_VERSION = '2026-11-20';
@@ -393,7 +393,7 @@ export interface PlatformsMembersResource {
   get(platformId: string, userId: string, options?: ReadOptions): Call<Member>;
   get(platformId: string, userId: string, options: ConditionalOptions): Call<Member | undefined>;
   /** Change the role or the username of a platform member. A member of the organization becomes a platform member. `PATCH /platforms/{platform_id}/members/{user_id}` */
-  update(platformId: string, userId: string, body?: PlatformMemberPatch, options?: ChangeOptions): Call<Member>;
+  update(platformId: string, userId: string, body?: PlatformMemberPatch, options?: ChangeOptions & CreateOnlyOptions): Call<Member>;
   /** Remove a member from a platform and from its spaces, and revoke the invitations that they sent as a member. `DELETE /platforms/{platform_id}/members/{user_id}` */
   remove(platformId: string, userId: string, options?: ChangeOptions): Call<void>;
   /** Get a member of a platform by their user id. `GET /platforms/{platform_id}/members/by-user/{user_id}` */
@@ -540,7 +540,7 @@ export interface SpacesMembersResource {
   get(spaceId: string, userId: string, options?: ReadOptions): Call<Member>;
   get(spaceId: string, userId: string, options: ConditionalOptions): Call<Member | undefined>;
   /** Change the role of a space member. A user who takes part in the platform becomes a member of the space. `PATCH /spaces/{space_id}/members/{user_id}` */
-  update(spaceId: string, userId: string, body?: RolePatch, options?: ChangeOptions): Call<Member>;
+  update(spaceId: string, userId: string, body?: RolePatch, options?: ChangeOptions & CreateOnlyOptions): Call<Member>;
   /** Remove a member from a space. A user who takes part in the platform can still take part in an open space. `DELETE /spaces/{space_id}/members/{user_id}` */
   remove(spaceId: string, userId: string, options?: ChangeOptions): Call<void>;
 }
@@ -672,7 +672,7 @@ export interface SitesNavigationResource {
   get(siteId: string, navigationId: string, options?: ReadOptions): Call<Menu>;
   get(siteId: string, navigationId: string, options: ConditionalOptions): Call<Menu | undefined>;
   /** Create or replace a menu. You choose its id. A site has at most 100 menus. `PUT /sites/{site_id}/navigation/{navigation_id}` */
-  put(siteId: string, navigationId: string, body: MenuPut, options?: ChangeOptions): Call<Menu>;
+  put(siteId: string, navigationId: string, body: MenuPut, options?: ChangeOptions & CreateOnlyOptions): Call<Menu>;
 }
 
 /** The operations of `sites.redirects`. */
@@ -885,7 +885,7 @@ export interface EventTypesResource {
   get(eventType: string, query?: QueryOf<'get_event_type'>, options?: ReadOptions): Call<EventType>;
   get(eventType: string, query: QueryOf<'get_event_type'> | undefined, options: ConditionalOptions): Call<EventType | undefined>;
   /** Declare an event type of your own application (201), or replace its fields (200). `PUT /event-types/{event_type}` */
-  put(eventType: string, body: EventTypePut, options?: ChangeOptions): Call<EventType>;
+  put(eventType: string, body: EventTypePut, options?: ChangeOptions & CreateOnlyOptions): Call<EventType>;
   /** List all event types, in the order of their names. `GET /event-types` */
   list(query?: QueryOf<'list_event_types'>, options?: ReadOptions): ListCall<EventTypeList>;
   list(query: QueryOf<'list_event_types'> | undefined, options: ConditionalOptions): Call<EventTypeList | undefined>;

@@ -15747,6 +15747,8 @@ export interface components {
         IfMatch: string;
         /** @description The `ETag` of your copy. If it is still current, the response is 304 without a body. */
         IfNoneMatch: string;
+        /** @description With `*`, the record is only created. If it exists already, the response is 412. */
+        IfNoneMatchOnChange: string;
         /** @description With `handling=strict` (RFC 7240), a query parameter that the operation does not have is rejected with 422 instead of ignored. Other preferences have no effect. */
         Prefer: string;
     };
@@ -16106,6 +16108,7 @@ export type ParameterApiVersion = components['parameters']['ApiVersion'];
 export type ParameterIdempotencyKey = components['parameters']['IdempotencyKey'];
 export type ParameterIfMatch = components['parameters']['IfMatch'];
 export type ParameterIfNoneMatch = components['parameters']['IfNoneMatch'];
+export type ParameterIfNoneMatchOnChange = components['parameters']['IfNoneMatchOnChange'];
 export type ParameterPrefer = components['parameters']['Prefer'];
 export type HeaderApiVersion = components['headers']['API-Version'];
 export type HeaderCacheControl = components['headers']['Cache-Control'];
@@ -21386,6 +21389,8 @@ export interface operations {
             header?: {
                 /** @description The `ETag` of the record as you read it. If the record has changed since, the response is 412. */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description With `*`, the record is only created. If it exists already, the response is 412. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatchOnChange"];
                 /** @description The requested version of the API. The default is this version. */
                 "API-Version"?: components["parameters"]["ApiVersion"];
                 /** @description With `handling=strict` (RFC 7240), a query parameter that the operation does not have is rejected with 422 instead of ignored. Other preferences have no effect. */
@@ -23430,6 +23435,8 @@ export interface operations {
             header?: {
                 /** @description The `ETag` of the record as you read it. If the record has changed since, the response is 412. */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description With `*`, the record is only created. If it exists already, the response is 412. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatchOnChange"];
                 /** @description The requested version of the API. The default is this version. */
                 "API-Version"?: components["parameters"]["ApiVersion"];
                 /** @description With `handling=strict` (RFC 7240), a query parameter that the operation does not have is rejected with 422 instead of ignored. Other preferences have no effect. */
@@ -25483,6 +25490,8 @@ export interface operations {
             header?: {
                 /** @description The `ETag` of the record as you read it. If the record has changed since, the response is 412. */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description With `*`, the record is only created. If it exists already, the response is 412. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatchOnChange"];
                 /** @description The requested version of the API. The default is this version. */
                 "API-Version"?: components["parameters"]["ApiVersion"];
                 /** @description With `handling=strict` (RFC 7240), a query parameter that the operation does not have is rejected with 422 instead of ignored. Other preferences have no effect. */
@@ -28900,6 +28909,8 @@ export interface operations {
             header?: {
                 /** @description The `ETag` of the record as you read it. If the record has changed since, the response is 412. */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description With `*`, the record is only created. If it exists already, the response is 412. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatchOnChange"];
                 /** @description The requested version of the API. The default is this version. */
                 "API-Version"?: components["parameters"]["ApiVersion"];
                 /** @description With `handling=strict` (RFC 7240), a query parameter that the operation does not have is rejected with 422 instead of ignored. Other preferences have no effect. */
