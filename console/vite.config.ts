@@ -49,7 +49,7 @@ export default defineConfig(({ command }) => ({
     renderBuiltUrl: (filename, { hostType }) =>
       hostType === 'html' ? `\${base}/console/${filename.replace('assets/', '')}` : { relative: true },
   },
-  resolve: { alias: { react: 'preact/compat', 'react-dom': 'preact/compat', 'atrium-client': CLIENT, 'openapi-fetch': FETCH } },
+  resolve: { alias: { 'atrium-client': CLIENT, 'openapi-fetch': FETCH } },
   build: {
     outDir: BUNDLE,
     emptyOutDir: true,

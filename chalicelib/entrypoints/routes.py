@@ -494,6 +494,12 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     (
         "platforms",
         "GET",
+        "/platforms/{platform_id}/role",
+        "chalicelib.features.platforms.members.operations:get_platform_role",
+    ),
+    (
+        "platforms",
+        "GET",
         "/platforms/{platform_id}/members/{user_id}",
         "chalicelib.features.platforms.members.operations:get_platform_member",
     ),
@@ -671,6 +677,7 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
         "/spaces/{space_id}/members",
         "chalicelib.features.platforms.spaces.operations:list_space_members",
     ),
+    ("spaces", "GET", "/spaces/{space_id}/role", "chalicelib.features.platforms.spaces.operations:get_space_role"),
     (
         "spaces",
         "GET",

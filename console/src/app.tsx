@@ -1,7 +1,6 @@
 /** The console: the session, the frame, and the screen of the address. */
 
 import { QueryClientProvider, type QueryClient } from '@tanstack/preact-query';
-import { lazy, Suspense, type ComponentType } from 'preact/compat';
 import { useState } from 'preact/hooks';
 import { Route as RouterRoute, Router, Switch } from 'wouter-preact';
 import { requiredRoleOrNull } from './api/access';
@@ -10,6 +9,7 @@ import { ROUTES, type Route } from './routes';
 import { SignIn } from './screens/sign-in/sign-in';
 import { useFragmentPath } from './ui/address';
 import { Boundary } from './ui/boundary';
+import { lazy } from './ui/lazy';
 import { useCan, useMe, useOrganization, usePlatform, useRole, useSite } from './ui/place';
 import { RoleNotice } from './ui/role-notice';
 import { PageHeader } from './ui/page';
@@ -39,7 +39,7 @@ export function App({ environment, queries, signInError }: AppProps) {
 function useScreens() {
   const { completeClient } = useEnvironment();
   const load = (route: Route) => (route.path === '/' ? route.load() : completeClient().then(route.load));
-  return useState(() => ROUTES.map((route) => ({ route, Screen: lazy(() => load(route)) as ComponentType })))[0];
+  return useState(() => ROUTES.map((route) => ({ route, Screen: lazy(() => load(route), <Loading />) })))[0];
 }
 
 function Screens() {
@@ -52,9 +52,7 @@ function Screens() {
             <RouterRoute key={route.path} path={route.path}>
               <Boundary key={route.path}>
                 <Guard route={route}>
-                  <Suspense fallback={<Loading />}>
-                    <Screen />
-                  </Suspense>
+                  <Screen />
                 </Guard>
               </Boundary>
             </RouterRoute>

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { FIRST_OPERATIONS } from '../src/api/client';
 
 interface Operation {
   operationId: string;
@@ -25,7 +26,8 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     ...['get_taxonomy_attachment', 'list_platform_taxonomy_attachments'],
   ],
   'The console reads the same record by its id.': [
-    ...['get_organization_by_slug', 'get_platform_member_by_username', 'get_page_by_path', 'get_home_page'],
+    ...['get_organization_by_slug', 'get_platform_member_by_user', 'get_platform_member_by_username'],
+    ...['get_page_by_path', 'get_home_page'],
   ],
   'They are for the visitors and front ends of platforms and sites.': [
     ...['get_platform_config', 'resolve_platform_config', 'create_public_lead', 'list_public_leads', 'get_public_lead'],
@@ -61,4 +63,14 @@ test('every operation is called or left out, and never both', () => {
   assert.ok(operations.length > 200);
   const missing = operations.filter((each) => !isCalled(each)).map((each) => each.operationId);
   assert.deepEqual(missing.sort(), [...leftOut].sort());
+});
+
+test('what decides whether a screen is shown calls the first operations only', () => {
+  const calling = readFileSync(`${ROOT}src/ui/place.ts`, 'utf8');
+  const called = [...calling.matchAll(/\bclient\.([\w.]+)\(/g)].map((match) => match[1] ?? '');
+  assert.ok(called.length >= 6);
+  for (const path of called) {
+    const line = path.split('.').reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], FIRST_OPERATIONS);
+    assert.equal(typeof line, 'string', `${path} is no first operation.`);
+  }
 });

@@ -4,7 +4,7 @@
 const BASE = ['address', 'page', 'polling', 'status', 'table', 'time', 'token'];
 
 /** What the frame of the console and its first screen need besides. */
-const FRAME = ['access', 'dialog-buttons', 'lists', 'place'];
+const FRAME = ['access', 'dialog-buttons', 'lazy', 'lists', 'place'];
 
 /** What the pages of signed links share with screens. */
 const LINKS = ['attempts', 'delivery-status', 'modal', 'tile'];

@@ -12,6 +12,8 @@ EXTRA_OPERATIONS: Final[Mapping[str, str]] = {
     "get_organization_member": "Returns the ETag for changes of the member, as each operation on a single record does.",
     "get_platform_member": "Returns the ETag for changes of the member.",
     "get_space_member": "Returns the ETag for changes of the member.",
+    "get_platform_role": "Tells people without a membership of their own what they may do on a platform.",
+    "get_space_role": "Tells people without a membership of their own what they may do in a space.",
     "get_invitation": "Returns the ETag for changes of the invitation.",
     "get_api_key": "Returns the ETag for changes of the key.",
     "get_webhook": "Returns the ETag for changes of the webhook.",

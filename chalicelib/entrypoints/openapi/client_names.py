@@ -50,7 +50,7 @@ _VERBS_BY_HTTP_METHOD: Final[Mapping[str, str]] = {
 }
 
 _PARTS_OF_RECORDS: Final = frozenset(
-    {"config", "health", "home", "navigation", "robots.txt", "statistics", "status", "summary", "theme"}
+    {"config", "health", "home", "navigation", "robots.txt", "role", "statistics", "status", "summary", "theme"}
 )
 """The last segments of paths that name a part of a record. They belong to the method: `platforms.updateTheme`."""
 

@@ -152,6 +152,13 @@ class Context:
         return self.access.role
 
     @property
+    def required_role(self) -> Role:
+        """Return the caller's role in the container. Only for operations that require one."""
+        if self.role is None:
+            raise TypeError(f"{self.operation.id} allows callers without a role")
+        return self.role
+
+    @property
     def max_grantable_role(self) -> Role:
         """Return the highest role that the caller can grant: their own, or editor for an API key without `admin`."""
         role = self.role or Role.MEMBER

@@ -19,11 +19,9 @@ export const FIRST_OPERATIONS = {
     get: 'GET /organizations/{organization_id}',
     members: { get: 'GET /organizations/{organization_id}/members/{user_id}' },
   },
-  platforms: {
-    get: 'GET /platforms/{platform_id}',
-    members: { getByUser: 'GET /platforms/{platform_id}/members/by-user/{user_id}' },
-  },
+  platforms: { get: 'GET /platforms/{platform_id}', getRole: 'GET /platforms/{platform_id}/role' },
   sites: { get: 'GET /sites/{site_id}' },
+  spaces: { getRole: 'GET /spaces/{space_id}/role' },
 } satisfies OperationTable;
 
 /** A client that has few operations until it is completed, because the table of all is large. */

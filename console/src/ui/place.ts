@@ -76,36 +76,30 @@ export function useOrganizationRole(): Role | null {
   return listed ?? member.data?.data.role ?? null;
 }
 
-/** Return the role of the user on the platform of this screen. Admins of the organization act as admins on it. */
+/** Return the role of the user on the platform of this screen, or null while it loads and if they have none. */
 function usePlatformRole(organizationRole: Role | null): Role | null {
   const id = usePlatformId();
+  const organizationId = useOrganizationId();
+  const isUserKnown = useMe().data !== undefined;
+  // Admins of the organization are admins of its platforms, so nothing is read for them.
   const isAdmin = includesRole(organizationRole, 'admin');
-  const isOrganizationKnown = useOrganizationId() !== '';
-  const userId = useMe().data?.data.id;
-  const member = useRecord(
-    ['platforms', id, 'members', 'by-user', userId],
-    (client, options) => client.platforms.members.getByUser(id, userId ?? '', options),
-    { enabled: id !== '' && isOrganizationKnown && !isAdmin && userId !== undefined, retryOnMount: false },
-  );
-  // Members of the organization take part in its platforms without a membership of their own.
-  const ofOthers = member.isError && organizationRole !== null ? 'member' : null;
-  return isAdmin ? 'admin' : (member.data?.data.role ?? ofOthers);
+  const answer = useRecord(['platforms', id, 'role'], (client, options) => client.platforms.getRole(id, options), {
+    enabled: id !== '' && organizationId !== '' && isUserKnown && !isAdmin,
+    retryOnMount: false,
+  });
+  return isAdmin ? 'admin' : (answer.data?.data.role ?? null);
 }
 
-/** Return the role of the user in the space of this screen. Admins of the platform act as admins in it. */
+/** Return the role of the user in the space of this screen, or null while it loads and if they have none. */
 function useSpaceRole(platformRole: Role | null): Role | null {
   const id = useSpaceId();
+  // Admins of the platform are admins of its spaces.
   const isAdmin = includesRole(platformRole, 'admin');
-  const isOrganizationKnown = useOrganizationId() !== '';
-  const userId = useMe().data?.data.id;
-  const member = useRecord(
-    ['spaces', id, 'members', userId],
-    (client, options) => client.spaces.members.get(id, userId ?? '', options),
-    { enabled: id !== '' && isOrganizationKnown && !isAdmin && userId !== undefined, retryOnMount: false },
-  );
-  // Those who take part in the platform take part in its open spaces.
-  const ofOthers = member.isError && platformRole !== null ? 'member' : null;
-  return isAdmin ? 'admin' : (member.data?.data.role ?? ofOthers);
+  const answer = useRecord(['spaces', id, 'role'], (client, options) => client.spaces.getRole(id, options), {
+    enabled: id !== '' && platformRole !== null && !isAdmin,
+    retryOnMount: false,
+  });
+  return isAdmin ? 'admin' : (answer.data?.data.role ?? null);
 }
 
 /** Return the roles of the user at the places of this screen. */

@@ -1,7 +1,6 @@
 /** The frame around the screens: navigation, the choice of the organization, and the account. */
 
 import type { ComponentChildren } from 'preact';
-import { lazy, Suspense } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
 import { useEnvironment } from '../api/context';
 import type { Me } from '../api/client';
@@ -9,6 +8,7 @@ import { describeKeys, SEARCH_KEYS } from '../keyboard/keys';
 import { shownStore } from '../keyboard/shown';
 import { linkTo, useFragmentPath } from './address';
 import { Icon } from './icons';
+import { lazy } from './lazy';
 import { placeOf, useNavigation, type NavigationLink, type Place } from './navigation';
 import { useMe, usePlatform, useSite } from './place';
 import { Toasts } from './toast';
@@ -59,12 +59,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
 /** The palette and shortcuts, which are loaded after the first screen. */
 function LazyKeyboard(props: { links: readonly NavigationLink[]; organizationId: string | undefined }) {
   const { completeClient } = useEnvironment();
-  const [Keyboard] = useState(() => lazy(() => completeClient().then(() => import('../keyboard/keyboard'))));
-  return (
-    <Suspense fallback={null}>
-      <Keyboard {...props} />
-    </Suspense>
-  );
+  const load = () => completeClient().then(() => import('../keyboard/keyboard'));
+  const [Keyboard] = useState(() => lazy(load));
+  return <Keyboard {...props} />;
 }
 
 function SkipLink() {

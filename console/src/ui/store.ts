@@ -1,4 +1,4 @@
-/** Values that several components share. Hosted pages use them too, so they need no `preact/compat`, which is large. */
+/** Values that several components share. `useSyncExternalStore` of `preact/compat` would be large. */
 
 import { useLayoutEffect, useState } from 'preact/hooks';
 

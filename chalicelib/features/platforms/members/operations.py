@@ -18,7 +18,7 @@ from chalicelib.features.tenancy.logic.joining import create_membership, grant_r
 from chalicelib.features.tenancy.logic.member_lists import list_members
 from chalicelib.features.tenancy.logic.membership_rules import create_member_presenter
 from chalicelib.features.tenancy.members.logic.leaving import delete_member_and_dependents
-from chalicelib.features.tenancy.models.memberships import MemberOut, PlatformMemberPatch, Username
+from chalicelib.features.tenancy.models.memberships import CallerRoleOut, MemberOut, PlatformMemberPatch, Username
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import SortedListQuery
@@ -41,6 +41,20 @@ def list_platform_members(ctx: Context, query: SortedListQuery) -> ListPage[Memb
     Members of the platform's organization take part in the platform without one.
     """
     return list_members(ctx, PlatformMember, PlatformMember.in_platform, query)
+
+
+@routes.get(
+    "/platforms/{platform_id}/role",
+    access=require_platform_role(Role.MEMBER),
+    scope="platforms:read",
+    emits=None,
+)
+def get_platform_role(ctx: Context) -> CallerRoleOut:
+    """Get the caller's role on a platform.
+
+    It is the role of their own membership, or follows from their role in the organization of the platform.
+    """
+    return CallerRoleOut(role=ctx.required_role)
 
 
 @routes.get(

@@ -7,7 +7,7 @@ from chalicelib.features.platforms.spaces.models import MAX_POSITION, SpaceCreat
 from chalicelib.features.tenancy.logic.joining import create_membership, grant_role_to_path_user
 from chalicelib.features.tenancy.logic.member_lists import list_members
 from chalicelib.features.tenancy.logic.membership_rules import create_member_presenter
-from chalicelib.features.tenancy.models.memberships import MemberOut, RolePatch
+from chalicelib.features.tenancy.models.memberships import CallerRoleOut, MemberOut, RolePatch
 from chalicelib.features.tenancy.purges.entities import delete_container_and_queue_purge
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
@@ -176,6 +176,15 @@ def list_space_members(ctx: Context, query: SortedListQuery) -> ListPage[MemberO
     Members of its platform take part in an open space without one.
     """
     return list_members(ctx, SpaceMember, SpaceMember.in_space, query)
+
+
+@routes.get("/spaces/{space_id}/role", access=require_space_role(Role.MEMBER), scope="spaces:read", emits=None)
+def get_space_role(ctx: Context) -> CallerRoleOut:
+    """Get the caller's role in a space.
+
+    It is the role of their own membership, or follows from their role on the platform of the space.
+    """
+    return CallerRoleOut(role=ctx.required_role)
 
 
 @routes.get(

@@ -95,6 +95,15 @@ class MemberOut(RecordOutput):
     )
 
 
+class CallerRoleOut(Output):
+    """The role of the caller at a place, whether it is their own there or follows from one above.
+
+    Use it to show people what they can change, before they try.
+    """
+
+    role: Role = Field(description="An API key has the role of its scopes.", examples=["editor"])
+
+
 class OwnershipTransfer(Input):
     """The new owner of an organization, who has to be a member already.
 

@@ -415,6 +415,16 @@ class ButtonBlock(Model):
     """A web address, an e-mail address by `mailto:`, a path of the site, or `#` and a block's id."""
 
 
+class CallerRole(Model):
+    """The role of the caller at a place, whether it is their own there or follows from one above.
+
+    Use it to show people what they can change, before they try.
+    """
+
+    role: Role
+    """An API key has the role of its scopes."""
+
+
 class Capability(Model):
     """Something that a space can do in your product, such as video calls.
 

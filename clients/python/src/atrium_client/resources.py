@@ -26,6 +26,7 @@ from atrium_client.models import (
     AuditExport,
     AuditExportList,
     Block,
+    CallerRole,
     Capability,
     CapabilityCreate,
     CapabilityList,
@@ -4786,6 +4787,29 @@ class PlatformsResource(Resource):
         )
         return self._requests.send_for_record(call, Platform)
 
+    def get_role(
+        self,
+        platform_id: str,
+        *,
+        timeout: float | None = None,
+    ) -> CallerRole:
+        """Get the caller's role on a platform.
+
+        `GET /platforms/{platform_id}/role`
+
+        Args:
+            timeout: The time for each attempt, in seconds, in place of that of the client.
+        """
+        call = Call(
+            "GET",
+            "/platforms/{platform_id}/role",
+            {
+                "platform_id": platform_id,
+            },
+            timeout=timeout,
+        )
+        return self._requests.send_for_record(call, CallerRole)
+
     def invite(
         self,
         platform_id: str,
@@ -5686,6 +5710,29 @@ class SpacesResource(Resource):
             timeout=timeout,
         )
         self._requests.send(call)
+
+    def get_role(
+        self,
+        space_id: str,
+        *,
+        timeout: float | None = None,
+    ) -> CallerRole:
+        """Get the caller's role in a space.
+
+        `GET /spaces/{space_id}/role`
+
+        Args:
+            timeout: The time for each attempt, in seconds, in place of that of the client.
+        """
+        call = Call(
+            "GET",
+            "/spaces/{space_id}/role",
+            {
+                "space_id": space_id,
+            },
+            timeout=timeout,
+        )
+        return self._requests.send_for_record(call, CallerRole)
 
 
 class ProjectBlocksPlatformsResource(Resource):

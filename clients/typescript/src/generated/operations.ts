@@ -163,6 +163,7 @@ export const OPERATIONS = {
     updateNavigation: 'PATCH /platforms/{platform_id}/navigation body',
     publish: 'PATCH /platforms/{platform_id}/publish body',
     updateTheme: 'PATCH /platforms/{platform_id}/theme body',
+    getRole: 'GET /platforms/{platform_id}/role',
     invite: 'POST /platforms/{platform_id}/invite body',
     join: 'POST /platforms/{platform_id}/join',
     leave: 'POST /platforms/{platform_id}/leave',
@@ -211,6 +212,7 @@ export const OPERATIONS = {
     delete: 'DELETE /spaces/{space_id}',
     join: 'POST /spaces/{space_id}/join',
     leave: 'POST /spaces/{space_id}/leave',
+    getRole: 'GET /spaces/{space_id}/role',
     effectiveModules: {
       list: 'GET /spaces/{space_id}/effective-modules page',
     },

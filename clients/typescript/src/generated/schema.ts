@@ -1727,6 +1727,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/platforms/{platform_id}/role": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the caller's role on a platform
+         * @description It is the role of their own membership, or follows from their role in the organization of the platform.
+         *
+         *     **Access:** `platform:member` (role member or higher in the platform); an API key needs the scope `platforms:read`.
+         */
+        get: operations["get_platform_role"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/platforms/{platform_id}/members/{user_id}": {
         parameters: {
             query?: never;
@@ -2352,6 +2374,28 @@ export interface paths {
          *     **Access:** `space:member` (role member or higher in the space); an API key needs the scope `members:read`.
          */
         get: operations["list_space_members"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/spaces/{space_id}/role": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the caller's role in a space
+         * @description It is the role of their own membership, or follows from their role on the platform of the space.
+         *
+         *     **Access:** `space:member` (role member or higher in the space); an API key needs the scope `spaces:read`.
+         */
+        get: operations["get_space_role"];
         put?: never;
         post?: never;
         delete?: never;
@@ -7838,6 +7882,21 @@ export interface components {
              * @example /visit
              */
             url: string;
+        };
+        /**
+         * @description The role of the caller at a place, whether it is their own there or follows from one above.
+         *
+         *     Use it to show people what they can change, before they try.
+         * @example {
+         *       "role": "editor"
+         *     }
+         */
+        CallerRole: {
+            /**
+             * @description An API key has the role of its scopes.
+             * @example editor
+             */
+            role: components["schemas"]["Role"];
         };
         /**
          * @description All capabilities of a space.
@@ -15812,6 +15871,7 @@ export type Author = components['schemas']['Author'];
 export type Block = components['schemas']['Block'];
 export type Branch = components['schemas']['Branch'];
 export type ButtonBlock = components['schemas']['ButtonBlock'];
+export type CallerRole = components['schemas']['CallerRole'];
 export type CapabilitiesPut = components['schemas']['CapabilitiesPut'];
 export type Capability = components['schemas']['Capability'];
 export type CapabilityCreate = components['schemas']['CapabilityCreate'];
@@ -21279,6 +21339,53 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    get_platform_role: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The requested version of the API. The default is this version. */
+                "API-Version"?: components["parameters"]["ApiVersion"];
+                /** @description With `handling=strict` (RFC 7240), a query parameter that the operation does not have is rejected with 422 instead of ignored. Other preferences have no effect. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                platform_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The `CallerRole`. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "Ignored-Parameters": components["headers"]["Ignored-Parameters"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "role": "editor"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CallerRole"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     get_platform_member: {
         parameters: {
             query?: never;
@@ -23313,6 +23420,53 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["ValidationFailed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_space_role: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The requested version of the API. The default is this version. */
+                "API-Version"?: components["parameters"]["ApiVersion"];
+                /** @description With `handling=strict` (RFC 7240), a query parameter that the operation does not have is rejected with 422 instead of ignored. Other preferences have no effect. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                space_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The `CallerRole`. */
+            200: {
+                headers: {
+                    "API-Version": components["headers"]["API-Version"];
+                    "Ignored-Parameters": components["headers"]["Ignored-Parameters"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "role": "editor"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CallerRole"];
+                };
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];

@@ -1,6 +1,5 @@
 /** A log stream: how far it is, what went wrong last, and what it can be told to do. */
 
-import { lazy } from 'preact/compat';
 import { useParams } from 'wouter-preact';
 import { operations } from '../../api/access';
 import type { LogStreamDetail } from '../../api/client';
@@ -9,7 +8,7 @@ import { CopyText } from '../../ui/copy-text';
 import { Details, timeDetail } from '../../ui/details';
 import { DialogButtons } from '../../ui/dialog-buttons';
 import { EventPatterns } from '../../ui/event-patterns';
-import { LazyDialogs } from '../../ui/lazy-dialogs';
+import { lazyDialogs } from '../../ui/lazy-dialogs';
 import { BackLink, PageHeader, Section } from '../../ui/page';
 import { useCan, useOrganizationId } from '../../ui/place';
 import { RecordView } from '../../ui/table';
@@ -18,7 +17,7 @@ import { Time, TimeLabel, ZoneName } from '../../ui/time';
 import { describeDestination, FIELD_LABELS, kindName } from './destinations';
 import { describeLag, StreamState } from './states';
 
-const StreamDialogs = lazy(() => import('./stream-dialogs'));
+const StreamDialogs = lazyDialogs(() => import('./stream-dialogs'));
 
 /** The screen. */
 export default function LogStreamScreen() {
@@ -41,9 +40,7 @@ export default function LogStreamScreen() {
             <StreamDetails stream={stream} />
           </Section>
           <MoreActions stream={stream} />
-          <LazyDialogs>
-            <StreamDialogs stream={stream} />
-          </LazyDialogs>
+          <StreamDialogs stream={stream} />
         </>
       )}
     </RecordView>

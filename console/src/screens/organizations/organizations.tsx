@@ -1,10 +1,10 @@
 /** The start page: the organizations of the user, and the invitations to them. */
 
-import { lazy, Suspense } from 'preact/compat';
 import type { OrganizationListItem } from '../../api/client';
 import { useList } from '../../api/queries';
 import { linkTo, useParameter } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
+import { lazy } from '../../ui/lazy';
 import { PageHeader } from '../../ui/page';
 import { useMe } from '../../ui/place';
 import { Empty } from '../../ui/states';
@@ -43,11 +43,7 @@ export default function Organizations() {
   return (
     <>
       <PageHeader title="Organizations" description="The organizations in which you have a role." actions={createButton} />
-      {hasInvitations && (
-        <Suspense fallback={null}>
-          <MyInvitations />
-        </Suspense>
-      )}
+      {hasInvitations && <MyInvitations />}
       <List
         query={query}
         noun="organization"
@@ -62,11 +58,7 @@ export default function Organizations() {
         }
       />
       <Deleted />
-      {dialog === 'create' && (
-        <Suspense fallback={null}>
-          <CreateOrganizationDialog onClose={() => setDialog(null)} />
-        </Suspense>
-      )}
+      {dialog === 'create' && <CreateOrganizationDialog onClose={() => setDialog(null)} />}
     </>
   );
 }
@@ -75,9 +67,7 @@ export default function Organizations() {
 function Deleted() {
   const [status] = useParameter('status');
   return status === 'pending_deletion' ? (
-    <Suspense fallback={null}>
-      <DeletedOrganizations />
-    </Suspense>
+    <DeletedOrganizations />
   ) : (
     <p class="section">
       <a href={linkTo('/', { status: 'pending_deletion' })}>Deleted organizations</a>

@@ -1,6 +1,5 @@
 /** A page: the form of its draft with a preview beside it, and its publication. */
 
-import { lazy, Suspense } from 'preact/compat';
 import { useParams } from 'wouter-preact';
 import { operations } from '../../api/access';
 import type { Answer, Block, Page } from '../../api/client';
@@ -10,6 +9,7 @@ import { CurlButton } from '../../ui/curl-button';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { EditConflictDialog, KEPT_TEXT } from '../../ui/edit-conflict';
 import { Field, Form, useField, type Values } from '../../ui/form';
+import { lazyDialogs } from '../../ui/lazy-dialogs';
 import { changedFields } from '../../ui/merge';
 import { PageHeader, Section } from '../../ui/page';
 import { useCan, useSiteId } from '../../ui/place';
@@ -25,7 +25,7 @@ import { formatBlocks } from './blocks';
 import { PageStatus } from './page-status';
 
 // The dialogs are loaded when one is opened, so that the form is there sooner.
-const PageEditorDialogs = lazy(() => import('./editor-dialogs'));
+const PageEditorDialogs = lazyDialogs(() => import('./editor-dialogs'));
 
 /** The screen. */
 export default function PageEditor() {
@@ -35,7 +35,6 @@ export default function PageEditor() {
     client.sites.pages.get(siteId, pageId, options),
   );
   const canEdit = useCan(operations.update_page);
-  const [dialog] = useParameter('dialog');
   if (!base.data) return base.error ? <Failed error={base.error} onRetry={() => base.refetch()} /> : <Loading />;
   const page = base.data.data;
   return (
@@ -50,11 +49,7 @@ export default function PageEditor() {
           <Preview title={page.title} blocks={page.blocks} />
         </Section>
       )}
-      {dialog && (
-        <Suspense fallback={null}>
-          <PageEditorDialogs base={base.data} />
-        </Suspense>
-      )}
+      <PageEditorDialogs base={base.data} />
     </>
   );
 }

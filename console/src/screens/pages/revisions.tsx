@@ -1,6 +1,5 @@
 /** The revisions of a page: who changed it and when. Two of them can be compared. */
 
-import { lazy, Suspense } from 'preact/compat';
 import { useState } from 'preact/hooks';
 import { useParams } from 'wouter-preact';
 import { nameIn } from '../../api/names';
@@ -9,6 +8,7 @@ import type { Page, RevisionSummary } from '../../api/client';
 import { useList, useRecord } from '../../api/queries';
 import { linkTo, useParameter } from '../../ui/address';
 import { RowActions } from '../../ui/dialog-buttons';
+import { lazy } from '../../ui/lazy';
 import { PageHeader } from '../../ui/page';
 import { useCan, useSiteId } from '../../ui/place';
 import { RoleNotice } from '../../ui/role-notice';
@@ -19,7 +19,7 @@ import { Time } from '../../ui/time';
 import { PreviewDialog } from './preview-dialogs';
 import { PublishRevisionDialog, RestoreDialog } from './revision-dialogs';
 
-const Comparison = lazy(() => import('./comparison'));
+const Comparison = lazy(() => import('./comparison'), <Loading />);
 
 /** The screen. */
 export default function Revisions() {
@@ -40,9 +40,7 @@ export default function Revisions() {
             </a>
           }
         />
-        <Suspense fallback={<Loading />}>
-          <Comparison pageId={pageId} fromId={from} toId={to} />
-        </Suspense>
+        <Comparison pageId={pageId} fromId={from} toId={to} />
       </>
     );
   }

@@ -1,12 +1,11 @@
 /** A webhook: its state, its deliveries, replays and statistics, and what it can be told to do. */
 
-import { lazy } from 'preact/compat';
 import { operations } from '../../api/access';
 import type { Webhook } from '../../api/client';
 import { useRecord } from '../../api/queries';
 import { linkTo, useChoice } from '../../ui/address';
 import { DialogButtons } from '../../ui/dialog-buttons';
-import { LazyDialogs } from '../../ui/lazy-dialogs';
+import { lazyDialogs } from '../../ui/lazy-dialogs';
 import { BackLink, PageHeader } from '../../ui/page';
 import { useCan, useOrganizationId } from '../../ui/place';
 import { RecordView } from '../../ui/table';
@@ -25,7 +24,7 @@ const VIEWS = Object.keys(TABS) as (keyof typeof TABS)[];
 /** Return whether the service is probing a webhook, so that its state changes without the user. */
 const isFailing = ({ status, failingSince }: Webhook) => status === 'active' && failingSince !== null;
 
-const WebhookDialogs = lazy(() => import('./webhook-dialogs'));
+const WebhookDialogs = lazyDialogs(() => import('./webhook-dialogs'));
 
 /** The screen. */
 export default function WebhookScreen() {
@@ -49,9 +48,7 @@ export default function WebhookScreen() {
           {view === 'replays' && <Replays webhook={webhook} />}
           {view === 'statistics' && <Statistics />}
           {view === 'settings' && <Settings webhook={webhook} />}
-          <LazyDialogs>
-            <WebhookDialogs webhook={webhook} />
-          </LazyDialogs>
+          <WebhookDialogs webhook={webhook} />
         </>
       )}
     </RecordView>

@@ -1,1 +1,0 @@
-/* empty css              */export{t as OPERATIONS}from"./operations-D9TMujHs.js";

@@ -1,0 +1,1 @@
+/* empty css              */export{t as OPERATIONS}from"./operations-ay4OUCZd.js";
