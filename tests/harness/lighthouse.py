@@ -1,4 +1,4 @@
-"""Lighthouse: ratings of a page for a phone of the middle class, with the Chromium of the other tests in a browser."""
+"""Lighthouse: ratings of a page for a mid-tier phone, with the Chromium of the other tests in a browser."""
 
 import json
 import os
