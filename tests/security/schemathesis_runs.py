@@ -272,11 +272,25 @@ ALLOWED_REJECTIONS: Final = (
         detail="needs a target",
     ),
     AllowedRejection(
+        "required",
+        "an item of a menu must have the target of its type",
+        "put_navigation_menu",
+        {"name": "Main menu", "items": [{"id": "a", "label": "Looms", "type": "url"}]},
+        detail="needs it as its target",
+    ),
+    AllowedRejection(
         "unsupported",
         "only one of the formats has evidence",
         "export_audit_log",
         query={"format": "csv", "evidence": True},
         detail="^Only an NDJSON export",
+    ),
+    AllowedRejection(
+        "unsupported",
+        "only the export of one log has evidence",
+        "export_system_audit_log",
+        query={"evidence": True},
+        detail="^Evidence belongs to one log",
     ),
     AllowedRejection(
         "not_one_of",
