@@ -18,7 +18,7 @@ SCREENSHOTS_FOLDER: Final = ROOT / "build" / "screenshots"
 
 _AXE: Final = ROOT / "tests" / "rendering" / "node_modules" / "axe-core" / "axe.min.js"
 _TIMEOUT_MS: Final = 300_000  # The documentation page takes a minute on a machine with other work.
-_ARGUMENTS: Final = [
+CHROMIUM_ARGUMENTS: Final = [
     *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     # Requests to other machines fail at once.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost",
@@ -34,7 +34,7 @@ def start_chromium() -> Iterator[Browser]:
     try:
         environment: dict[str, str | float | bool] = {**os.environ, **chromium.environment}
         with playwright.chromium.launch(
-            executable_path=chromium.program, args=_ARGUMENTS, env=environment, chromium_sandbox=False
+            executable_path=chromium.program, args=CHROMIUM_ARGUMENTS, env=environment, chromium_sandbox=False
         ) as browser:
             yield browser
     finally:

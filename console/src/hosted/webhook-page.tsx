@@ -22,9 +22,12 @@ export function WebhookPortal({ organizationId, webhookId }: WebhookPortalProps)
   const { client, link } = useLink();
   const { webhooks } = client.organizations;
   const reading = useReading(webhookId, () => webhooks.get(organizationId, webhookId));
+  // Read at the same time, and shown at the same time, so that nothing moves when the numbers arrive.
+  const statistics = useReading(webhookId, () => webhooks.getStatistics(organizationId, webhookId));
   useEffect(() => void (document.title = 'Webhook · Atrium'), []);
   const webhook = reading.data;
-  if (!webhook) return reading.error ? <Failed error={reading.error} onRetry={() => void reading.reload()} /> : <Loading />;
+  if (!webhook && reading.error) return <Failed error={reading.error} onRetry={() => void reading.reload()} />;
+  if (!webhook || !(statistics.data || statistics.error)) return <Loading />;
   return (
     <>
       <header class="page-header">
@@ -38,7 +41,7 @@ export function WebhookPortal({ organizationId, webhookId }: WebhookPortalProps)
         <Actions webhook={webhook} organizationId={organizationId} onChange={() => void reading.reload()} />
       </header>
       <State webhook={webhook} />
-      <Statistics organizationId={organizationId} webhook={webhook} />
+      {statistics.data && <Statistics statistics={statistics.data} />}
       <Deliveries organizationId={organizationId} webhookId={webhookId} />
       <p class="section small muted">
         {nameCreator(link)} of {link.organization.name} gave you this page. Their log shows what you do here.
@@ -137,15 +140,12 @@ const PERIODS: readonly [keyof WebhookStatistics, string][] = [
   ['lastWeek', 'Last week'],
 ];
 
-function Statistics({ organizationId, webhook }: { organizationId: string; webhook: Webhook }) {
-  const { webhooks } = useLink().client.organizations;
-  const { data } = useReading(webhook.id, () => webhooks.getStatistics(organizationId, webhook.id));
-  if (!data) return null;
+function Statistics({ statistics }: { statistics: WebhookStatistics }) {
   return (
     <dl class="tiles section">
       {PERIODS.map(([period, label]) => (
-        <Tile key={period} label={label} note={describeDuration(data[period])}>
-          {data[period].delivered} delivered, {data[period].failed} failed
+        <Tile key={period} label={label} note={describeDuration(statistics[period])}>
+          {statistics[period].delivered} delivered, {statistics[period].failed} failed
         </Tile>
       ))}
     </dl>
