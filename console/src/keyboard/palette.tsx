@@ -1,12 +1,14 @@
 /** The command palette: a text field, and what it finds. */
 
-import Combobox from '@github/combobox-nav';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Dialog } from '../ui/dialog';
 import type { NavigationLink } from '../ui/navigation';
 import { findCommands, useCommands, type Command } from './commands';
 
 const MAX_RESULTS = 30;
+
+/** How far the keys move through the results. */
+const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
 
 interface PaletteProps {
   links: readonly NavigationLink[];
@@ -14,33 +16,31 @@ interface PaletteProps {
   onClose: () => void;
 }
 
-/** The palette. */
+/** The palette: a combobox, as the ARIA Authoring Practices describe it. The focus stays in the text field. */
 export function Palette({ links, organizationId, onClose }: PaletteProps) {
   const [text, setText] = useState('');
   const found = findCommands(useCommands(links, organizationId), text).slice(0, MAX_RESULTS);
-  const { input, list } = useCombobox(found);
   const run = (command: Command) => {
     onClose();
     command.run();
   };
+  const { selected, press } = useSelection(found, text, run);
   return (
     <Dialog title="Go to" onClose={onClose}>
       <input
-        ref={input}
         type="text"
+        role="combobox"
         aria-label="Search screens, organizations and actions"
+        aria-autocomplete="list"
+        aria-expanded={true}
+        aria-controls="commands"
+        aria-activedescendant={found.length > 0 ? idOf(selected) : undefined}
         autoComplete="off"
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={press}
       />
-      <ul ref={list} id="commands" class="commands" role="listbox" aria-label="Results">
-        {found.map((command, index) => (
-          <li key={`${command.group} ${command.title} ${index}`} role="option" onClick={() => run(command)}>
-            <span class="truncate">{command.title}</span>
-            <span class="small muted">{command.group}</span>
-          </li>
-        ))}
-      </ul>
+      <Results found={found} selected={selected} onRun={run} />
       <p class="small muted" role="status">
         {found.length === 0 ? 'Nothing has this name.' : 'Arrow keys choose, Enter opens.'}
       </p>
@@ -48,20 +48,40 @@ export function Palette({ links, organizationId, onClose }: PaletteProps) {
   );
 }
 
-/** Let the arrow keys move through the list while the focus stays in the field. The first result is preselected. */
-function useCombobox(found: readonly Command[]) {
-  const input = useRef<HTMLInputElement>(null);
-  const list = useRef<HTMLUListElement>(null);
-  const combobox = useRef<Combobox | null>(null);
-  useEffect(() => {
-    if (!input.current || !list.current) return;
-    const settings = { firstOptionSelectionMode: 'selected', tabInsertsSuggestions: false } as const;
-    const created = new Combobox(input.current, list.current, settings);
-    combobox.current = created;
-    created.start();
-    return () => created.destroy();
-  }, []);
-  const titles = found.map((each) => each.title).join('\n');
-  useEffect(() => combobox.current?.resetSelection(), [titles]);
-  return { input, list };
+/** Return the result that is selected, which is the first one for a new text, and what the keys do. */
+function useSelection(found: readonly Command[], text: string, onRun: (command: Command) => void) {
+  const [chosen, setChosen] = useState({ text, index: 0 });
+  const selected = chosen.text === text ? Math.min(chosen.index, found.length - 1) : 0;
+  useEffect(() => document.getElementById(idOf(selected))?.scrollIntoView({ block: 'nearest' }), [selected]);
+  const press = (event: KeyboardEvent) => {
+    const step = STEPS[event.key];
+    const command = found[selected];
+    // Input methods use these keys to choose a character.
+    if (event.isComposing || !command || (!step && event.key !== 'Enter')) return;
+    event.preventDefault();
+    if (step) setChosen({ text, index: (selected + step + found.length) % found.length });
+    else onRun(command);
+  };
+  return { selected, press };
+}
+
+const idOf = (index: number) => `command-${index}`;
+
+interface ResultsProps {
+  found: readonly Command[];
+  selected: number;
+  onRun: (command: Command) => void;
+}
+
+function Results({ found, selected, onRun }: ResultsProps) {
+  return (
+    <ul id="commands" class="commands" role="listbox" aria-label="Results">
+      {found.map((command, index) => (
+        <li key={index} id={idOf(index)} role="option" aria-selected={index === selected} onClick={() => onRun(command)}>
+          <span class="truncate">{command.title}</span>
+          <span class="small muted">{command.group}</span>
+        </li>
+      ))}
+    </ul>
+  );
 }

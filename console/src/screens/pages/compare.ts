@@ -1,6 +1,7 @@
 /** What changed between two revisions: blocks, and words within their texts. Without interface. */
 
-import { diffArrays, diffWordsWithSpace } from 'diff';
+// The main module of the package also contains the comparisons of lines, sentences and JSON.
+import { diffArrays } from 'diff/lib/diff/array.js';
 import type { Block, Revision } from '../../api/client';
 import { fieldsOf, formatValue } from './blocks';
 
@@ -68,13 +69,18 @@ function compareFields(older: Block, newer: Block): FieldChange[] {
   return [...known].flatMap(([name, label]) => compareTexts(label, values(older)[name], values(newer)[name]));
 }
 
+/** Return the parts of a text that are compared: words, spaces, lines, and any other character. */
+function toWords(text: string): string[] {
+  return text.match(/\r?\n|[\p{L}\p{M}\p{N}_]+|[^\S\r\n]+|./gsu) ?? [];
+}
+
 /** Return the change of a text as a list with one item, or no item if it is the same. */
 function compareTexts(label: string, older: unknown, newer: unknown): FieldChange[] {
   const [before, after] = [formatValue(older), formatValue(newer)];
   if (before === after) return [];
-  const parts = diffWordsWithSpace(before, after).map(({ value, added, removed }): Part => ({
+  const parts = diffArrays(toWords(before), toWords(after)).map(({ value, added, removed }): Part => ({
     kind: added ? 'added' : removed ? 'removed' : 'same',
-    text: value,
+    text: value.join(''),
   }));
   return [{ label, parts }];
 }
