@@ -16,13 +16,13 @@ const DESTINATIONS = ['events-field', 'rotate-dialog', 'trial-dialog'];
 const FORMS = [
   'action-dialog', 'check-field', 'curl', 'curl-button', 'delete-dialog', 'dialog', 'edit-conflict', 'edit-form', 'edits', 'entries-field',
   'field-notes', 'field-values', 'filters', 'form', 'form-dialog', 'items-field', 'json-field', 'lazy-dialogs', 'merge', 'merge-dialog',
-  'move-buttons', 'name-filters', 'names', 'roles', 'select-field', 'suggest-filter', 'tabs', 'time-field', 'time-filter',
+  'move-buttons', 'name-filters', 'names', 'roles', 'select-field', 'suggest-filter', 'tabs', 'time-field', 'time-filter', 'unsaved',
 ];
 
 /** What several screens show besides forms. */
 const PARTS = [
-  'changes', 'code-block', 'copy-text', 'details', 'download', 'event-patterns', 'event-type-filter', 'event-types',
-  'file-field', 'job-status', 'tree', 'unsaved', 'web-link',
+  'changes', 'code-block', 'copy-text', 'delete-section', 'details', 'download', 'event-patterns', 'event-type-filter', 'event-types',
+  'file-field', 'job-status', 'tree', 'web-link',
 ];
 
 /** The folders of screens that are one file. Any other folder is a file of its own. */

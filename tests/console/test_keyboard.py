@@ -1,6 +1,9 @@
 """The command palette and the keyboard shortcuts."""
 
+import re
+
 import pytest
+from playwright.sync_api import expect
 
 from tests.console.scenarios.organization import organization_ids
 from tests.harness.browser import accessibility_violations, save_screenshot
@@ -24,6 +27,20 @@ def test_the_palette_opens_a_screen_by_its_name(page):
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Members", level=1).wait_for()
     assert page.get_by_role("dialog").count() == 0
+
+
+def test_the_arrow_keys_move_through_the_results_of_the_palette(page):
+    page.keyboard.press("Control+k")
+    field, options = page.get_by_role("combobox"), page.get_by_role("option")
+    field.fill("log")
+    expect(options.first).to_have_text(re.compile("^Log"))
+    assert options.count() > 2
+    for key, index in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("ArrowUp", 0), ("ArrowUp", -1)):
+        page.keyboard.press(key)
+        expect(options.nth(index)).to_have_attribute("aria-selected", "true")
+        expect(field).to_have_attribute("aria-activedescendant", options.nth(index).get_attribute("id"))
+    field.fill("lo")
+    expect(options.first).to_have_attribute("aria-selected", "true")
 
 
 def test_the_palette_finds_platforms_and_sites_and_says_if_it_finds_nothing(page):

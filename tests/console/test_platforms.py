@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from local.seed.callers import Service
 from tests.console.scenarios.platforms import platform_ids
@@ -144,6 +145,25 @@ def test_navigation_items_are_moved_with_the_keyboard_and_saved(open_tab, seeded
     items = read_platform(seeded_service, ids)["navigation"]["items"]
     assert [each["id"] for each in items] == ["rivers", "calendar", "start", "gauges"]
     assert [each["id"] for each in items[0]["children"]] == ["upper", "lower"]
+
+
+def test_changes_of_the_navigation_are_lost_only_after_a_question(open_tab, ids):
+    page = open_tab(user="maud").open(f"/p/{ids['platform']}/navigation")
+    questions = []
+    page.on("dialog", lambda dialog: (questions.append(dialog.message), dialog.dismiss()))
+    page.get_by_label("Label").first.fill("Begin here")
+    page.get_by_role("link", name="Theme").click()
+    assert questions == ["Leave without saving your changes?"]
+    assert page.get_by_label("Label").first.input_value() == "Begin here"
+    page.get_by_role("button", name="Discard").click()
+    page.get_by_role("link", name="Theme").click()
+    page.get_by_role("heading", name="Theme", level=1).wait_for()
+    assert len(questions) == 1
+
+
+def test_the_first_field_of_a_dialog_has_the_focus_once_its_record_is_read(open_tab, ids):
+    page = open_tab(user="maud").open(f"/p/{ids['platform']}?dialog=settings")
+    expect(page.get_by_role("dialog").get_by_label("Name")).to_be_focused()
 
 
 def test_a_module_that_is_turned_off_is_off_in_spaces_unless_they_override_it(open_tab, seeded_service, ids, api):

@@ -122,11 +122,11 @@ def test_revisions_are_compared_and_restored(open_tab, editor, ids):
     ]
     editor.patch(path, {"blocks": changed})
     page = open_tab(user="sunniva").open(f"{screen_of(path)}/revisions")
-    page.get_by_role("link", name="Compare from and to").click()
+    page.get_by_role("link", name="Compare").click()
     page.get_by_text("1 added, 1 removed").wait_for()
     page.get_by_text("1 changed, 1 moved").wait_for()
     assert page.locator("ins").all_inner_texts() == ["very "]
-    page.get_by_role("link", name="All revisions").click()
+    page.locator("main").get_by_role("link", name="Revisions").click()
     page.get_by_role("button", name=re.compile("^Restore: the revision")).click()
     page.locator("dialog button:focus", has_text="Cancel").wait_for()
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
@@ -164,6 +164,25 @@ def test_an_item_of_a_menu_is_moved_by_keyboard_below_another(open_tab, editor, 
     page.get_by_text("The menu was saved.").wait_for()
     items = editor.get(f"/sites/{ids['site']}/navigation/footer")["items"]
     assert [child["id"] for child in items[0]["children"]] == ["contact"]
+
+
+def test_a_page_leads_back_to_all_pages_and_its_facts_fit_a_phone(open_tab, ids):
+    page = open_tab(user="sunniva", width=390).open(f"/s/{ids['site']}/pages/{ids['page']}")
+    page.get_by_text("Published, draft changed").wait_for()
+    widths = page.locator(".tile").evaluate_all("all => all.map((each) => [each.scrollWidth, each.clientWidth])")
+    assert all(content <= available for content, available in widths), widths
+    assert page.locator(".tile time").evaluate_all("all => all.map((each) => each.getClientRects().length)") == [1]
+    page.get_by_role("link", name="Pages").click()
+    page.get_by_role("heading", name="Pages", level=1).wait_for()
+
+
+def test_the_navigation_marks_the_list_of_what_is_shown(open_tab, ids):
+    page = open_tab(user="sunniva").open(f"/s/{ids['site']}/pages/{ids['page']}")
+    current = page.get_by_role("navigation").locator("[aria-current]")
+    expect(current).to_have_text("Pages")
+    expect(current).to_have_attribute("aria-current", "true")
+    current.click()
+    expect(current).to_have_attribute("aria-current", "page")
 
 
 def test_a_redirect_that_makes_a_loop_is_a_problem_of_the_form(open_tab, editor, ids):

@@ -39,6 +39,13 @@ export function useParameter(name: string): [string | null, (value: string | nul
   return [value, setValue];
 }
 
+/** Read, open and close the dialog that the address names, such as `edit:` and the id of what it edits. */
+export function useDialog(): { name: string; id: string; open: (dialog: string) => void; close: () => void } {
+  const [dialog, open] = useParameter('dialog');
+  const [name = '', id = ''] = (dialog ?? '').split(':');
+  return { name, id, open, close: () => open(null) };
+}
+
 /** Read and change a parameter of the address that has a few values. Others count as none. */
 export function useChoice<T extends string>(name: string, choices: readonly T[]): [T | undefined, (value: T | null) => void] {
   const [value, setValue] = useParameter(name);

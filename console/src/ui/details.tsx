@@ -1,6 +1,7 @@
 /** The fields of one record, each with its name. */
 
 import { Fragment, type ComponentChildren } from 'preact';
+import { CopyButton } from './copy';
 import { Time, TimeLabel } from './time';
 
 /** A field: its name, and what it contains. */
@@ -8,7 +9,7 @@ export type Detail = readonly [label: ComponentChildren, content: ComponentChild
 
 /** Show the fields of a record. Those without a content are left out. */
 export function Details({ items }: { items: readonly Detail[] }) {
-  const shown = items.filter(([, content]) => content !== null && content !== undefined && content !== '');
+  const shown = items.filter(([, content]) => content || content === 0);
   return (
     <dl class="details">
       {shown.map(([label, content], index) => (
@@ -24,4 +25,14 @@ export function Details({ items }: { items: readonly Detail[] }) {
 /** Return the field of a time, with the zone in its name. */
 export function timeDetail(label: string, value: string | null): Detail {
   return [<TimeLabel>{label}</TimeLabel>, <Time value={value} />];
+}
+
+/** Return the field of an id, which can be copied. */
+export function idDetail(id: string): Detail {
+  return [
+    'Id',
+    <>
+      <code>{id}</code> <CopyButton text={id} label="Copy id" />
+    </>,
+  ];
 }

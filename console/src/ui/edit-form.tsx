@@ -13,6 +13,7 @@ import type { Fields } from './merge';
 import { Failed, Loading } from './states';
 import { RecordView } from './table';
 import { showToast } from './toast';
+import { useUnsavedWarning } from './unsaved';
 
 type Text<T> = string | ((record: T) => string);
 
@@ -41,7 +42,8 @@ interface EditFormProps<T> extends EditProps<T> {
   base: Answer<T>;
   onSaved: () => void;
   onCancel: () => void;
-  cancelLabel?: string;
+  /** Whether the form is a screen of its own, which asks before it is left with changes. */
+  isPage?: boolean;
 }
 
 /** The form of an edit. */
@@ -102,15 +104,17 @@ interface EditFooterProps<T> extends EditFormProps<T> {
 }
 
 function EditFooter<T>(props: EditFooterProps<T>) {
-  const { values, original, base, save, isPending, onCancel, submitLabel = 'Save changes', cancelLabel } = props;
+  const { values, original, base, save, isPending, onCancel, submitLabel = 'Save changes', isPage = false } = props;
   const changed = changedFieldsOfForm(values, original);
+  const isChanged = Object.keys(changed).length > 0;
+  useUnsavedWarning(isPage && isChanged && !isPending);
   return (
     <DialogFooter
       submitLabel={submitLabel}
       onCancel={onCancel}
-      {...(cancelLabel ? { cancelLabel } : {})}
+      cancelLabel={isPage ? 'Discard' : 'Cancel'}
       isPending={isPending}
-      isDisabled={Object.keys(changed).length === 0 || !areComplete(values, original)}
+      isDisabled={!isChanged || !areComplete(values, original)}
       call={(client) => save(client, changed, { ifMatch: base.etag }, base.data)}
     />
   );
@@ -119,15 +123,14 @@ function EditFooter<T>(props: EditFooterProps<T>) {
 interface EditDialogProps<T> extends EditProps<T> {
   /** The title. The record is null until it is read. */
   title: string | ((record: T | null) => string);
-  isWide?: boolean;
   onClose: () => void;
 }
 
 /** Edit a record in a dialog. The record is read first, so that other changes in the meantime are noticed. */
-export function EditDialog<T extends object>({ title, isWide = false, onClose, ...props }: EditDialogProps<T>) {
+export function EditDialog<T extends object>({ title, onClose, ...props }: EditDialogProps<T>) {
   const base = useEditBase(props.recordKey, props.read);
   return (
-    <Dialog title={textOf(title, base.data?.data ?? null)} onClose={onClose} isWide={isWide}>
+    <Dialog title={textOf(title, base.data?.data ?? null)} onClose={onClose}>
       {base.data && <EditForm {...props} base={base.data} onSaved={onClose} onCancel={onClose} />}
       {base.isPending && <Loading lines={3} />}
       {base.error && !base.data && <Failed error={base.error} onRetry={() => base.refetch()} />}
@@ -135,7 +138,7 @@ export function EditDialog<T extends object>({ title, isWide = false, onClose, .
   );
 }
 
-interface EditPageProps<T> extends EditProps<T> {
+export interface EditPageProps<T> extends EditProps<T> {
   /** False if the role of the user is not enough. The fields are then shown, but cannot be changed. */
   canEdit: boolean;
 }
@@ -157,7 +160,7 @@ export function EditPage<T extends object>({ canEdit, ...props }: EditPageProps<
               changes={[...props.changes, ['edited', ...props.recordKey]]}
               onSaved={() => undefined}
               onCancel={discard}
-              cancelLabel="Discard changes"
+              isPage
             />
           </div>
         ) : (

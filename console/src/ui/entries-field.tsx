@@ -10,7 +10,6 @@ interface EntriesFieldProps {
   label: string;
   /** What an entry is called, such as “colour”. */
   noun: string;
-  hint?: string;
   /** Names to choose from. Others can be typed. */
   suggestions: readonly string[];
   initialValue: string;
@@ -22,7 +21,7 @@ interface EntriesFieldProps {
 
 /** The field. */
 export function EntriesField(props: EntriesFieldProps) {
-  const { name, label, hint, noun, suggestions, initialValue } = props;
+  const { name, label, noun, suggestions, initialValue } = props;
   const { value, setValue, problem, problemId } = useField(name, false);
   const entries = JSON.parse(value || '{}') as Record<string, string>;
   const update = (changed: Record<string, string>) => setValue(JSON.stringify(changed));
@@ -30,7 +29,6 @@ export function EntriesField(props: EntriesFieldProps) {
   return (
     <fieldset class="field" aria-describedby={problem ? problemId : undefined}>
       <legend>{label}</legend>
-      {hint && <span class="hint">{hint}</span>}
       {Object.entries(entries).map(([entry, text]) => (
         <Entry key={entry} {...props} entry={entry} value={text} onChange={(next) => update({ ...entries, [entry]: next })} onRemove={() => remove(entry)} />
       ))}

@@ -28,6 +28,8 @@ interface FormProps {
   children: (values: Values) => ComponentChildren;
 }
 
+const FIRST_CONTROL = 'input:not([type="radio"]:not(:checked)), select, textarea';
+
 /** A form. */
 export function Form({ name, initial, error, onSubmit, children }: FormProps) {
   const element = useRef<HTMLFormElement>(null);
@@ -36,6 +38,10 @@ export function Form({ name, initial, error, onSubmit, children }: FormProps) {
   current.current = values;
   useEffect(() => registerForm(name, () => current.current), [name]);
   useEffect(() => element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [error]);
+  // A dialog that opened before its record was read has the focus itself.
+  useEffect(() => {
+    if (document.activeElement === element.current?.closest('dialog')) element.current?.querySelector<HTMLElement>(FIRST_CONTROL)?.focus();
+  }, []);
   const setValue = (field: string, value: string) => setValues((old) => ({ ...old, [field]: value }));
   const submit = (event: SubmitEvent) => {
     event.preventDefault();

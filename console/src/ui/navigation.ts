@@ -40,7 +40,8 @@ export function useNavigation(place: Place, path: string): NavigationLink[] {
         group,
         title: route.title,
         href: linkTo(route.path.replace(`:${place.kind}`, place.id)),
-        isCurrent: matchRoute(parser, route.path, path)[0],
+        // A screen below another, such as that of a page, belongs to it. The first screen of a place has none below it.
+        isCurrent: matchRoute(parser, route.path, path, route.path !== place.prefix)[0],
       })),
   );
 }

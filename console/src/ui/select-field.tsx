@@ -9,10 +9,12 @@ interface SelectFieldProps {
   label: string;
   choices: readonly Choice[];
   hint?: ComponentChildren;
+  /** The list from which the choices come, if it is read page by page. */
+  query?: { hasNextPage: boolean; fetchNextPage: () => unknown };
 }
 
 /** Show the field. A value that is no choice is shown as it is, so that it is not lost. */
-export function SelectField({ name, label, choices, hint }: SelectFieldProps) {
+export function SelectField({ name, label, choices, hint, query }: SelectFieldProps) {
   const { value, setValue, problem, attributes, hintId, problemId } = useField(name, hint !== undefined);
   const isKnown = choices.some((choice) => choice.value === value);
   return (
@@ -26,6 +28,11 @@ export function SelectField({ name, label, choices, hint }: SelectFieldProps) {
           </option>
         ))}
       </select>
+      {query?.hasNextPage && (
+        <button type="button" class="quiet flush" onClick={() => query.fetchNextPage()}>
+          Load more
+        </button>
+      )}
       <FieldNotes hint={hint} hintId={hintId} problem={problem} problemId={problemId} />
     </div>
   );

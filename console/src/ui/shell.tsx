@@ -97,7 +97,7 @@ interface LinksProps {
 function Links({ place, path, links, name, organizationId }: LinksProps) {
   const isOperator = useMe().data?.data.isOperator ?? false;
   const render = ({ href, title, isCurrent }: Omit<NavigationLink, 'group'>) => (
-    <a key={href} href={href} aria-current={isCurrent ? 'page' : undefined}>
+    <a key={href} href={href} aria-current={isCurrent ? (href === linkTo(path) ? 'page' : 'true') : undefined}>
       {title}
     </a>
   );

@@ -1,11 +1,11 @@
 /** The dialogs that set, verify and remove a domain, and create a link for whoever manages its DNS. */
 
-import type { Client, CustomDomain } from '../../api/client';
-import { useAction } from '../../api/queries';
+import type { CustomDomain } from '../../api/client';
 import { ActionDialog } from '../../ui/action-dialog';
-import { useParameter } from '../../ui/address';
-import { Dialog, DialogFooter, SecretDialog } from '../../ui/dialog';
-import { Field, Form, type Values } from '../../ui/form';
+import { useDialog } from '../../ui/address';
+import { SecretDialog } from '../../ui/dialog';
+import { Field } from '../../ui/form';
+import { FormDialog } from '../../ui/form-dialog';
 import { usePlatformId } from '../../ui/place';
 import { Time, ZoneName } from '../../ui/time';
 
@@ -17,13 +17,13 @@ interface DomainDialogProps {
 
 /** The dialog that the address names. */
 export function CustomDomainDialogs({ domain, etag }: Omit<DomainDialogProps, 'onClose'>) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const props = { domain, etag, onClose: () => setDialog(null) };
-  if (dialog === 'set' && !domain.domain) return <SetDialog {...props} />;
+  const { name, close } = useDialog();
+  const props = { domain, etag, onClose: close };
+  if (name === 'set' && !domain.domain) return <SetDialog {...props} />;
   if (!domain.domain) return null;
-  if (dialog === 'verify') return <VerifyDialog {...props} />;
-  if (dialog === 'link') return <LinkDialog {...props} />;
-  return dialog === 'remove' ? <RemoveDialog {...props} /> : null;
+  if (name === 'verify') return <VerifyDialog {...props} />;
+  if (name === 'link') return <LinkDialog {...props} />;
+  return name === 'remove' ? <RemoveDialog {...props} /> : null;
 }
 
 function useChanges() {
@@ -33,20 +33,18 @@ function useChanges() {
 
 function SetDialog({ etag, onClose }: DomainDialogProps) {
   const { platformId, changes } = useChanges();
-  const call = (client: Client, { domain = '' }: Values, options = {}) =>
-    client.platforms.customDomain.set(platformId, { domain }, { ...options, ifMatch: etag });
-  const action = useAction({ call, changes, onSuccess: onClose });
   return (
-    <Dialog title="Set the domain" onClose={onClose}>
-      <Form name="set-domain" initial={{ domain: '' }} error={action.error} onSubmit={action.mutate}>
-        {(values) => (
-          <>
-            <Field name="domain" label="Domain" required autoComplete="off" hint="A domain that you own, or a subdomain of it, such as community.example.com." />
-            <DialogFooter submitLabel="Set domain" onCancel={onClose} isPending={action.isPending} call={(client) => call(client, values)} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Set the domain"
+      name="set-domain"
+      initial={{ domain: '' }}
+      submitLabel="Set domain"
+      call={(client, { domain = '' }, options) => client.platforms.customDomain.set(platformId, { domain }, { ...options, ifMatch: etag })}
+      changes={changes}
+      onClose={onClose}
+    >
+      {() => <Field name="domain" label="Domain" required autoComplete="off" hint="A domain that you own, or a subdomain of it, such as community.example.com." />}
+    </FormDialog>
   );
 }
 

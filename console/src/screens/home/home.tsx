@@ -3,48 +3,40 @@
 import { operations } from '../../api/access';
 import type { HomePatch, Platform } from '../../api/client';
 import { useList } from '../../api/queries';
-import { EditPage } from '../../ui/edit-form';
 import { SelectField } from '../../ui/select-field';
 import { Field } from '../../ui/form';
 import { ItemInput, ItemsField, SettingsInput } from '../../ui/items-field';
-import { PageHeader, Section } from '../../ui/page';
-import { useCan, useOrganizationId, useOrganizationRole, usePlatformId } from '../../ui/place';
-import { RoleNotice } from '../../ui/role-notice';
+import { Section } from '../../ui/page';
+import { useOrganizationId, useOrganizationRole, usePlatformId } from '../../ui/place';
+import { PlatformEditPage } from '../platforms/platform-edit-page';
 
 type Block = Platform['home']['blocks'][number];
 
 /** The screen. */
 export default function Home() {
-  const platformId = usePlatformId();
-  const canEdit = useCan(operations.update_platform_home);
   const choices = useOpenedChoices();
   return (
-    <>
-      <PageHeader title="Home page" description="Your front end renders the home page from its layout and blocks." />
-      <RoleNotice rule={operations.update_platform_home}>You can read the home page.</RoleNotice>
-      <EditPage
-        canEdit={canEdit}
-        recordKey={['platforms', platformId]}
-        read={(client, options) => client.platforms.get(platformId, options)}
-        toFields={({ home }: Platform) => ({ ...home })}
-        save={(client, changes, options) => client.platforms.updateHome(platformId, changes as HomePatch, options)}
-        changes={[['platforms', platformId]]}
-        subject="the home page"
-        savedText="The home page was saved."
-        labels={{ spaceId: 'Opens the space', siteId: 'Opens the site' }}
-      >
-        {(values) => (
-          <>
-            <Field name="layout" label="Layout" hint="A name that your front end knows, such as two-columns." autoComplete="off" />
-            <div class="field-row">
-              <SelectField name="spaceId" label="Opens the space" choices={withStored(choices.spaces, values.spaceId)} />
-              <SelectField name="siteId" label="Opens the site" choices={withStored(choices.sites, values.siteId)} />
-            </div>
-            <Blocks isEmpty={values.blocks === '[]'} />
-          </>
-        )}
-      </EditPage>
-    </>
+    <PlatformEditPage
+      title="Home page"
+      description="Your front end renders the home page from its layout and blocks."
+      noun="home page"
+      rule={operations.update_platform_home}
+      readOnlyText="You can read the home page."
+      toFields={({ home }) => ({ ...home })}
+      save={(client, changes, options, { id }) => client.platforms.updateHome(id, changes as HomePatch, options)}
+      labels={{ spaceId: 'Opens the space', siteId: 'Opens the site' }}
+    >
+      {(values) => (
+        <>
+          <Field name="layout" label="Layout" hint="A name that your front end knows, such as two-columns." autoComplete="off" />
+          <div class="field-row">
+            <SelectField name="spaceId" label="Opens the space" choices={choices.spaces} />
+            <SelectField name="siteId" label="Opens the site" choices={choices.sites} />
+          </div>
+          <Blocks isEmpty={values.blocks === '[]'} />
+        </>
+      )}
+    </PlatformEditPage>
   );
 }
 
@@ -86,9 +78,4 @@ function useOpenedChoices() {
   );
   const toChoices = (items: readonly { id: string; name: string }[]) => [NOTHING, ...items.map(({ id, name }) => ({ value: id, label: name }))];
   return { spaces: toChoices(spaces.items), sites: toChoices(sites.items) };
-}
-
-/** Add the stored choice, if the user cannot see what it names. */
-function withStored(choices: { value: string; label: string }[], stored: string | undefined) {
-  return !stored || choices.some(({ value }) => value === stored) ? choices : [...choices, { value: stored, label: stored }];
 }

@@ -2,138 +2,73 @@
 
 import { useParams } from 'wouter-preact';
 import { operations } from '../../api/access';
-import type { Answer, Client, Menu, MenuItem, MenuPut } from '../../api/client';
-import { useEdit, useEditBase } from '../../api/edits';
+import type { Client, Menu, MenuItem, MenuPut, ReadOptions } from '../../api/client';
+import { useEditBase } from '../../api/edits';
 import { useList } from '../../api/queries';
-import { linkTo } from '../../ui/address';
-import { CurlButton } from '../../ui/curl-button';
-import { EditConflictDialog, KEPT_TEXT } from '../../ui/edit-conflict';
-import { Field, Form, useField, type Values } from '../../ui/form';
-import { changedFields } from '../../ui/merge';
-import { PageHeader } from '../../ui/page';
+import { EditPage } from '../../ui/edit-form';
+import { Field, useField } from '../../ui/form';
+import { BackLink, PageHeader } from '../../ui/page';
 import { useCan, useSiteId } from '../../ui/place';
 import { RoleNotice } from '../../ui/role-notice';
-import { Failed, Loading } from '../../ui/states';
-import { showToast } from '../../ui/toast';
-import { useUnsavedWarning } from '../../ui/unsaved';
-import { formatItems } from './menu-items';
+import { RecordView } from '../../ui/table';
 import { ItemList, ReadOnlyItems } from './item-list';
+import { formatItems } from './menu-items';
 
 /** The screen. */
 export default function MenuEditor() {
   const siteId = useSiteId();
-  const { menu: menuId = '' } = useParams<{ menu: string }>();
-  const base = useEditBase<Menu>(['sites', siteId, 'menus', menuId], (client, options) =>
-    client.sites.navigation.get(siteId, menuId, options),
-  );
+  const { menu: id = '' } = useParams<{ menu: string }>();
   const canEdit = useCan(operations.put_navigation_menu);
-  if (!base.data) return base.error ? <Failed error={base.error} onRetry={() => base.refetch()} /> : <Loading />;
-  const menu = base.data.data;
+  const record = {
+    recordKey: ['sites', siteId, 'menus', id],
+    read: (client: Client, options?: ReadOptions) => client.sites.navigation.get(siteId, id, options),
+  };
   return (
     <>
-      <PageHeader
-        title={menu.name}
-        description={
+      <BackLink path={`/s/${siteId}/menus`}>Menus</BackLink>
+      <RecordView query={useEditBase<Menu>(record.recordKey, record.read)}>
+        {({ name, items }) => (
           <>
-            Menu <code>{menu.id}</code>, up to three levels.
-          </>
-        }
-        actions={
-          <a class="button" href={linkTo(`/s/${siteId}/menus`)}>
-            All menus
-          </a>
-        }
-      />
-      <RoleNotice rule={operations.put_navigation_menu}>You can read this menu.</RoleNotice>
-      {canEdit ? <Editor key={menu.version} base={base.data} onSaved={() => void base.refetch()} /> : <ReadOnlyItems items={menu.items} />}
-    </>
-  );
-}
-
-function toBody(fields: { name: string; items: MenuItem[] }): MenuPut {
-  // The type of a request ends after three levels, which the form keeps to.
-  return fields as MenuPut;
-}
-
-function toFields(values: Values): { name: string; items: MenuItem[] } {
-  return { name: values.name ?? '', items: JSON.parse(values.items ?? '[]') as MenuItem[] };
-}
-
-function useMenuEdit(base: Answer<Menu>, onSaved: () => void) {
-  const siteId = useSiteId();
-  const { id } = base.data;
-  const edit: ReturnType<typeof useEdit<Menu>> = useEdit<Menu>({
-    base,
-    read: (client) => client.sites.navigation.get(siteId, id),
-    save: (client, changes, options) => {
-      // The call replaces both fields, so what was not changed is sent as it is stored now.
-      const stored = edit.conflict?.theirs.data ?? base.data;
-      const body = toBody({ name: changes.name ?? stored.name, items: changes.items ?? stored.items });
-      return client.sites.navigation.put(siteId, id, body, options);
-    },
-    changes: [['sites', siteId, 'menus']],
-    onSaved: (isChanged) => {
-      showToast(isChanged ? 'The menu was saved. Visitors see it at once.' : KEPT_TEXT);
-      onSaved();
-    },
-  });
-  return edit;
-}
-
-function Editor({ base, onSaved }: { base: Answer<Menu>; onSaved: () => void }) {
-  const siteId = useSiteId();
-  const { id, name, items } = base.data;
-  const edit = useMenuEdit(base, onSaved);
-  return (
-    <>
-      <Form
-        name={`menu-${siteId}-${id}`}
-        initial={{ name, items: JSON.stringify(items) }}
-        error={edit.error}
-        onSubmit={(values) => edit.submit(changedFields(toFields(values), base.data))}
-      >
-        {(values) => (
-          <>
-            <Toolbar
-              isChanged={Object.keys(changedFields(toFields(values), base.data)).length > 0}
-              isPending={edit.isPending}
-              call={(client) => client.sites.navigation.put(siteId, id, toBody(toFields(values)), { ifMatch: base.etag })}
-            />
-            <Field name="name" label="Name" required autoComplete="off" />
-            <ItemsField />
+            <PageHeader title={name} description={<>Menu <code>{id}</code>, up to three levels. Visitors see changes at once.</>} />
+            <RoleNotice rule={operations.put_navigation_menu}>You can read this menu.</RoleNotice>
+            {canEdit ? <Editor {...record} id={id} name={name} /> : <ReadOnlyItems items={items} />}
           </>
         )}
-      </Form>
-      <EditConflictDialog
-        subject={name}
-        base={base}
-        edit={edit}
-        labels={{ name: 'Name', items: 'Items' }}
-        formats={{ items: (each) => formatItems(each) }}
-        onClose={edit.dismiss}
-      />
+      </RecordView>
     </>
   );
 }
 
-interface ToolbarProps {
-  isChanged: boolean;
-  isPending: boolean;
-  call: (client: Client) => PromiseLike<unknown>;
+interface EditorProps extends Pick<Parameters<typeof EditPage<Menu>>[0], 'recordKey' | 'read'> {
+  id: string;
+  name: string;
 }
 
-function Toolbar({ isChanged, isPending, call }: ToolbarProps) {
-  useUnsavedWarning(isChanged && !isPending);
+function Editor({ id, name, ...record }: EditorProps) {
+  const siteId = useSiteId();
   return (
-    <div class="toolbar">
-      <span class="small muted" role="status">
-        {isChanged ? 'Changes are not saved.' : 'The menu is saved.'}
-      </span>
-      <CurlButton call={call} />
-      <button type="submit" class="button primary" disabled={!isChanged || isPending}>
-        {isPending ? 'Saving' : 'Save menu'}
-      </button>
-    </div>
+    <EditPage
+      {...record}
+      canEdit
+      toFields={(menu: Menu) => ({ name: menu.name, items: menu.items })}
+      // The call replaces both fields. Its type ends after three levels, which the form keeps to.
+      save={(client, changes, options, stored) =>
+        client.sites.navigation.put(siteId, id, { name: stored.name, items: stored.items, ...changes } as MenuPut, options)
+      }
+      changes={[['sites', siteId, 'menus']]}
+      subject={name}
+      labels={{ name: 'Name', items: 'Items' }}
+      formats={{ items: formatItems }}
+      savedText="The menu was saved."
+      submitLabel="Save menu"
+    >
+      {() => (
+        <>
+          <Field name="name" label="Name" required autoComplete="off" />
+          <ItemsField />
+        </>
+      )}
+    </EditPage>
   );
 }
 

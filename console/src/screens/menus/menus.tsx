@@ -2,11 +2,11 @@
 
 import { operations } from '../../api/access';
 import type { MenuSummary } from '../../api/client';
-import { useAction, useList } from '../../api/queries';
-import { linkTo, navigate, useParameter } from '../../ui/address';
-import { Dialog, DialogFooter } from '../../ui/dialog';
+import { useList } from '../../api/queries';
+import { linkTo, navigate, useDialog } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
-import { Field, Form, type Values } from '../../ui/form';
+import { Field } from '../../ui/form';
+import { FormDialog } from '../../ui/form-dialog';
 import { PageHeader } from '../../ui/page';
 import { useCan, useSiteId } from '../../ui/place';
 import { RoleNotice } from '../../ui/role-notice';
@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<MenuSummary>[] = [
 /** The screen. */
 export default function Menus() {
   const siteId = useSiteId();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const query = useList(['sites', siteId, 'menus'], (client, page, options) =>
     client.sites.navigation.list(siteId, { ...page, limit: 100 }, options),
   );
@@ -52,7 +52,7 @@ export default function Menus() {
           </Empty>
         }
       />
-      {dialog === 'create' && !query.isPending && <CreateDialog existing={query.items} onClose={() => setDialog(null)} />}
+      {name === 'create' && !query.isPending && <CreateDialog existing={query.items} onClose={close} />}
     </>
   );
 }
@@ -60,32 +60,26 @@ export default function Menus() {
 /** Create a menu. The call would replace a menu with the same id, so the dialog does not accept one that exists. */
 function CreateDialog({ existing, onClose }: { existing: readonly MenuSummary[]; onClose: () => void }) {
   const siteId = useSiteId();
-  const action = useAction({
-    call: (client, { id = '', name = '' }: Values, options) => client.sites.navigation.put(siteId, id, { name, items: [] }, options),
-    changes: [['sites', siteId, 'menus']],
-    onSuccess: (menu) => navigate(`/s/${siteId}/menus/${menu.id}`),
-  });
+  const isTaken = (id: string) => existing.some((each) => each.id === id);
   return (
-    <Dialog title="Create a menu" onClose={onClose}>
-      <Form name={`create-menu-${siteId}`} initial={{ id: existing.length ? '' : 'main', name: '' }} error={action.error} onSubmit={action.mutate}>
-        {({ id = '', name = '' }) => {
-          const isTaken = existing.some((each) => each.id === id);
-          return (
-            <>
-              <Field name="id" label="Id" required autoComplete="off" hint="Lower-case letters, digits and hyphens. It cannot be changed." />
-              {isTaken && <p class="notice warning">A menu has this id already. Choose another, or edit that menu.</p>}
-              <Field name="name" label="Name" required autoComplete="off" />
-              <DialogFooter
-                submitLabel="Create menu"
-                onCancel={onClose}
-                isPending={action.isPending}
-                isDisabled={isTaken || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(id)}
-                call={(client) => client.sites.navigation.put(siteId, id, { name, items: [] })}
-              />
-            </>
-          );
-        }}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Create a menu"
+      name={`create-menu-${siteId}`}
+      initial={{ id: existing.length ? '' : 'main', name: '' }}
+      submitLabel="Create menu"
+      isDisabled={({ id = '' }) => isTaken(id) || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(id)}
+      call={(client, { id = '', name = '' }, options) => client.sites.navigation.put(siteId, id, { name, items: [] }, options)}
+      changes={[['sites', siteId, 'menus']]}
+      onDone={(menu) => navigate(`/s/${siteId}/menus/${menu.id}`)}
+      onClose={onClose}
+    >
+      {({ id = '' }) => (
+        <>
+          <Field name="id" label="Id" required autoComplete="off" hint="Lower-case letters, digits and hyphens. It cannot be changed." />
+          {isTaken(id) && <p class="notice warning">A menu has this id already. Choose another, or edit that menu.</p>}
+          <Field name="name" label="Name" required autoComplete="off" />
+        </>
+      )}
+    </FormDialog>
   );
 }

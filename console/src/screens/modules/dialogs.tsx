@@ -1,15 +1,15 @@
 /** The dialogs that change the settings of a module, reset one, and add one of the platform's own. */
 
-import type { ModulesPatch } from '../../api/client';
+import type { ModulesPatch, UpdatedModuleListItem as Module } from '../../api/client';
+import { readItems } from '../../api/lists';
 import { ActionDialog } from '../../ui/action-dialog';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { EditDialog } from '../../ui/edit-form';
 import { parseJsonObject, parseObjectOrNull, toMergePatch } from '../../ui/field-values';
 import { Field, type Values } from '../../ui/form';
 import { FormDialog } from '../../ui/form-dialog';
 import { JsonField } from '../../ui/json-field';
 import { usePlatformId } from '../../ui/place';
-import { readModules, type Modules } from './read-modules';
 
 interface ModuleDialogProps {
   moduleId: string;
@@ -18,9 +18,7 @@ interface ModuleDialogProps {
 
 /** The dialog that the address names. */
 export function ModuleDialogs() {
-  const [dialog, setDialog] = useParameter('dialog');
-  const [name, moduleId = ''] = (dialog ?? '').split(':');
-  const onClose = () => setDialog(null);
+  const { name, id: moduleId, close: onClose } = useDialog();
   if (name === 'add') return <AddDialog onClose={onClose} />;
   if (name === 'settings') return <SettingsDialog moduleId={moduleId} onClose={onClose} />;
   return name === 'reset' ? <ResetDialog moduleId={moduleId} onClose={onClose} /> : null;
@@ -33,13 +31,13 @@ function useChanges() {
 
 function SettingsDialog({ moduleId, onClose }: ModuleDialogProps) {
   const { platformId, changes } = useChanges();
-  const settingsOf = ({ modules }: Modules) => modules.find((each) => each.moduleId === moduleId)?.settings ?? {};
+  const settingsOf = ({ items }: { items: Module[] }) => items.find((each) => each.moduleId === moduleId)?.settings ?? {};
   return (
     <EditDialog
       title={`Settings of ${moduleId}`}
       recordKey={['platforms', platformId, 'modules', moduleId]}
-      read={(client) => readModules(client, platformId)}
-      toFields={(modules: Modules) => ({ settings: settingsOf(modules) })}
+      read={(client) => readItems(client.platforms.get(platformId), client.platforms.modules.list(platformId))}
+      toFields={(modules) => ({ settings: settingsOf(modules) })}
       save={(client, { settings }, options, modules) => {
         const patch = toMergePatch(settingsOf(modules), settings) as Record<string, unknown>;
         return client.platforms.modules.update(platformId, { modules: [{ moduleId, settings: patch }] } as ModulesPatch, options);

@@ -1,7 +1,8 @@
 /** The modules of a platform: which are on, and which of them spaces can change. */
 
 import { operations } from '../../api/access';
-import type { ModulesPatch } from '../../api/client';
+import type { ModulesPatch, UpdatedModuleListItem as Module } from '../../api/client';
+import { readItems } from '../../api/lists';
 import { actionsColumn, DialogButton } from '../../ui/dialog-buttons';
 import { EditPage } from '../../ui/edit-form';
 import { useField } from '../../ui/form';
@@ -11,7 +12,6 @@ import { useCan, usePlatformId } from '../../ui/place';
 import { RoleNotice } from '../../ui/role-notice';
 import { Table, type Column } from '../../ui/table';
 import { ModuleDialogs } from './dialogs';
-import { readModules, type Module, type Modules } from './read-modules';
 
 type Switches = Pick<Module, 'enabled' | 'locked'>;
 
@@ -36,14 +36,14 @@ export default function ModulesScreen() {
       <EditPage
         canEdit={canEdit}
         recordKey={['platforms', platformId, 'modules']}
-        read={(client) => readModules(client, platformId)}
-        toFields={({ modules }: Modules) => Object.fromEntries(modules.map(({ moduleId, enabled, locked }) => [moduleId, { enabled, locked }]))}
+        read={(client) => readItems(client.platforms.get(platformId), client.platforms.modules.list(platformId))}
+        toFields={({ items }) => Object.fromEntries(items.map(({ moduleId, enabled, locked }) => [moduleId, { enabled, locked }]))}
         save={(client, changes, options) => client.platforms.modules.update(platformId, toPatch(changes), options)}
         changes={[['platforms', platformId], ['spaces']]}
         subject="the modules"
         savedText="The modules were saved."
       >
-        {(_, { modules }) => <Table caption="Modules" columns={canEdit ? [...COLUMNS, ACTIONS] : COLUMNS} items={modules} getKey={(each) => each.moduleId} />}
+        {(_, { items }) => <Table caption="Modules" columns={canEdit ? [...COLUMNS, ACTIONS] : COLUMNS} items={items} getKey={(each) => each.moduleId} />}
       </EditPage>
       <ModuleDialogs />
     </>

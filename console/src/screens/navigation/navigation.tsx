@@ -3,12 +3,10 @@
 import { operations } from '../../api/access';
 import type { NavigationPatch, Platform } from '../../api/client';
 import { useList } from '../../api/queries';
-import { EditPage } from '../../ui/edit-form';
 import { ItemInput, Items, ItemsField } from '../../ui/items-field';
-import { PageHeader } from '../../ui/page';
-import { useCan, usePlatformId } from '../../ui/place';
-import { RoleNotice } from '../../ui/role-notice';
+import { usePlatformId } from '../../ui/place';
 import { toWords } from '../../ui/status';
+import { PlatformEditPage } from '../platforms/platform-edit-page';
 
 type Item = Platform['navigation']['items'][number];
 
@@ -24,22 +22,17 @@ const TARGETS: Record<Item['type'], string> = {
 
 /** The screen. */
 export default function Navigation() {
-  const platformId = usePlatformId();
-  const canEdit = useCan(operations.update_platform_navigation);
   return (
     <>
-      <PageHeader title="Navigation" description="The menu of the platform. Visitors see only the items that they can open." />
-      <RoleNotice rule={operations.update_platform_navigation}>You see the items that you can open.</RoleNotice>
       <SpaceSlugs />
-      <EditPage
-        canEdit={canEdit}
-        recordKey={['platforms', platformId]}
-        read={(client, options) => client.platforms.get(platformId, options)}
-        toFields={({ navigation }: Platform) => ({ items: navigation.items })}
-        save={(client, changes, options) => client.platforms.updateNavigation(platformId, changes as NavigationPatch, options)}
-        changes={[['platforms', platformId]]}
-        subject="the navigation"
-        savedText="The navigation was saved."
+      <PlatformEditPage
+        title="Navigation"
+        description="The menu of the platform. Visitors see only the items that they can open."
+        noun="navigation"
+        rule={operations.update_platform_navigation}
+        readOnlyText="You see the items that you can open."
+        toFields={({ navigation }) => ({ items: navigation.items })}
+        save={(client, changes, options, { id }) => client.platforms.updateNavigation(id, changes as NavigationPatch, options)}
       >
         {(values) => (
           <>
@@ -49,7 +42,7 @@ export default function Navigation() {
             </ItemsField>
           </>
         )}
-      </EditPage>
+      </PlatformEditPage>
     </>
   );
 }

@@ -1,6 +1,8 @@
 /** What changed between two revisions: blocks, and words within their texts. Without interface. */
 
-import { diffArrays, diffWordsWithSpace } from 'diff';
+// The main module of the package also contains the comparisons of lines, sentences and JSON.
+import { diffArrays } from 'diff/lib/diff/array.js';
+import { diffWordsWithSpace } from 'diff/lib/diff/word.js';
 import type { Block, Revision } from '../../api/client';
 import { fieldsOf, formatValue } from './blocks';
 

@@ -1,19 +1,18 @@
 /** The dialogs of a page, by the name in the address. */
 
 import type { Answer, Page } from '../../api/client';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { PreviewDialog, RevokePreviewsDialog } from './preview-dialogs';
 import { PublishDialog, UnpublishDialog } from './publish-dialogs';
 import { ScheduleDialog, SettingsDialog } from './settings-dialogs';
 
 /** The dialog that the address names. */
 export default function PageEditorDialogs({ base }: { base: Answer<Page> }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const close = () => setDialog(null);
+  const { name, open, close } = useDialog();
   const page = base.data;
-  switch (dialog) {
+  switch (name) {
     case 'preview':
-      return <PreviewDialog page={page} onRevoke={() => setDialog('revoke-previews')} onClose={close} />;
+      return <PreviewDialog page={page} onRevoke={() => open('revoke-previews')} onClose={close} />;
     case 'revoke-previews':
       return <RevokePreviewsDialog base={base} onClose={close} />;
     case 'publish':

@@ -11,10 +11,11 @@ import { EditConflictDialog, KEPT_TEXT } from '../../ui/edit-conflict';
 import { Field, Form, useField, type Values } from '../../ui/form';
 import { lazyDialogs } from '../../ui/lazy-dialogs';
 import { changedFields } from '../../ui/merge';
-import { PageHeader, Section } from '../../ui/page';
+import { BackLink, PageHeader, Section } from '../../ui/page';
 import { useCan, useSiteId } from '../../ui/place';
 import { RoleNotice } from '../../ui/role-notice';
-import { Empty, Failed, Loading } from '../../ui/states';
+import { Empty } from '../../ui/states';
+import { RecordView } from '../../ui/table';
 import { Tile } from '../../ui/tile';
 import { Time, TimeLabel } from '../../ui/time';
 import { showToast } from '../../ui/toast';
@@ -34,22 +35,30 @@ export default function PageEditor() {
   const base = useEditBase<Page>(['sites', siteId, 'pages', pageId], (client, options) =>
     client.sites.pages.get(siteId, pageId, options),
   );
+  return (
+    <>
+      <BackLink path={`/s/${siteId}/pages`}>Pages</BackLink>
+      <RecordView query={base}>{() => base.data && <LoadedPage base={base.data} onSaved={() => void base.refetch()} />}</RecordView>
+    </>
+  );
+}
+
+function LoadedPage({ base, onSaved }: { base: Answer<Page>; onSaved: () => void }) {
   const canEdit = useCan(operations.update_page);
-  if (!base.data) return base.error ? <Failed error={base.error} onRetry={() => base.refetch()} /> : <Loading />;
-  const page = base.data.data;
+  const page = base.data;
   return (
     <>
       <PageHeader title={page.title} description={<span class="break">{page.isHome ? 'Home page' : page.path}</span>} actions={<Links page={page} />} />
       <RoleNotice rule={operations.update_page}>You can read this page and its draft.</RoleNotice>
       <Facts page={page} />
       {canEdit ? (
-        <Editor key={page.draftRevisionId} base={base.data} onSaved={() => void base.refetch()} />
+        <Editor key={page.draftRevisionId} base={base} onSaved={onSaved} />
       ) : (
         <Section title="Draft">
           <Preview title={page.title} blocks={page.blocks} />
         </Section>
       )}
-      <PageEditorDialogs base={base.data} />
+      <PageEditorDialogs base={base} />
     </>
   );
 }

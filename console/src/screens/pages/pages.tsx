@@ -2,7 +2,7 @@
 
 import { operations } from '../../api/access';
 import { useList } from '../../api/queries';
-import { useChoice, useParameter } from '../../ui/address';
+import { useChoice, useDialog, useParameter } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { SelectFilter, TextFilter } from '../../ui/filters';
 import { PageHeader } from '../../ui/page';
@@ -63,10 +63,8 @@ function Tree({ createButton }: { createButton: preact.ComponentChildren }) {
 
 /** The dialog that the address names. */
 function Dialogs({ levels }: { levels: ReturnType<typeof groupByParent> }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const close = () => setDialog(null);
-  const [name, id = null] = (dialog ?? '').split(':');
-  if (name === 'create') return <CreatePageDialog levels={levels} parentId={id} onClose={close} />;
+  const { name, id, close } = useDialog();
+  if (name === 'create') return <CreatePageDialog levels={levels} parentId={id || null} onClose={close} />;
   if (id && name === 'move') return <MoveDialog levels={levels} pageId={id} onClose={close} />;
   return id && name === 'delete' ? <DeletePageDialog pageId={id} onClose={close} /> : null;
 }

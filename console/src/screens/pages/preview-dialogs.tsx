@@ -1,11 +1,11 @@
 /** The dialogs that create a preview link, and end all links. */
 
 import { operations } from '../../api/access';
-import type { Answer, Client, Page } from '../../api/client';
-import { useAction } from '../../api/queries';
+import type { Answer, Page } from '../../api/client';
 import { ActionDialog } from '../../ui/action-dialog';
-import { Dialog, DialogFooter, SecretDialog } from '../../ui/dialog';
-import { ChoiceField, Form, type Values } from '../../ui/form';
+import { SecretDialog } from '../../ui/dialog';
+import { ChoiceField } from '../../ui/form';
+import { FormDialog } from '../../ui/form-dialog';
 import { useCan } from '../../ui/place';
 import { WebLink } from '../../ui/web-link';
 import { keysOfPage } from './page-keys';
@@ -30,40 +30,41 @@ interface PreviewDialogProps {
 /** Create a link that shows a page to people without an account, and show it once. */
 export function PreviewDialog({ page, revisionId, onRevoke, onClose }: PreviewDialogProps) {
   const canEdit = useCan(operations.update_page);
-  const call = (client: Client, { expiresIn }: Values) =>
-    client.sites.pages.preview(page.siteId, page.id, { expiresIn: Number(expiresIn), ...(revisionId && { revisionId }) });
-  const action = useAction({ call: (client, values: Values) => call(client, values), changes: [] });
-  if (action.data) {
-    const { previewUrl } = action.data;
-    return (
-      <SecretDialog title="The preview link" secret={previewUrl} onClose={onClose}>
-        Anybody with this link sees the preview, without signing in. <WebLink href={previewUrl}>Open the preview</WebLink>
-      </SecretDialog>
-    );
-  }
   const choices = VALIDITIES.map((each) => ({ ...each, disabled: !canEdit && Number(each.value) > MAX_MEMBER_SECONDS }));
   return (
-    <Dialog title={`Preview ${page.title}`} onClose={onClose}>
-      <Form name={`preview-${page.id}`} initial={{ expiresIn: '3600' }} error={action.error} onSubmit={action.mutate}>
-        {(values) => (
-          <>
-            <p class="muted">
-              The link shows the page as visitors would see it{revisionId ? ', as of this revision' : ', with the saved draft'}. It ends
-              early if you leave the organization.{!canEdit && ' Links of more than a day need an editor.'}
+    <FormDialog
+      title={`Preview ${page.title}`}
+      name={`preview-${page.id}`}
+      initial={{ expiresIn: '3600' }}
+      submitLabel="Create link"
+      call={(client, { expiresIn }) =>
+        client.sites.pages.preview(page.siteId, page.id, { expiresIn: Number(expiresIn), ...(revisionId && { revisionId }) })
+      }
+      changes={[]}
+      renderResult={({ previewUrl }) => (
+        <SecretDialog title="The preview link" secret={previewUrl} onClose={onClose}>
+          Anybody with this link sees the preview, without signing in. <WebLink href={previewUrl}>Open the preview</WebLink>
+        </SecretDialog>
+      )}
+      onClose={onClose}
+    >
+      {() => (
+        <>
+          <p class="muted">
+            The link shows the page as visitors would see it{revisionId ? ', as of this revision' : ', with the saved draft'}. It ends
+            early if you leave the organization.{!canEdit && ' Links of more than a day need an editor.'}
+          </p>
+          <ChoiceField name="expiresIn" label="Valid for" choices={choices} />
+          {onRevoke && canEdit && (
+            <p>
+              <button type="button" class="quiet danger" onClick={onRevoke}>
+                End all links of this page
+              </button>
             </p>
-            <ChoiceField name="expiresIn" label="Valid for" choices={choices} />
-            {onRevoke && canEdit && (
-              <p>
-                <button type="button" class="quiet danger" onClick={onRevoke}>
-                  End all links of this page
-                </button>
-              </p>
-            )}
-            <DialogFooter submitLabel="Create link" onCancel={onClose} isPending={action.isPending} call={(client) => call(client, values)} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+          )}
+        </>
+      )}
+    </FormDialog>
   );
 }
 

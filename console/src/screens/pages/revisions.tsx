@@ -6,10 +6,10 @@ import { nameIn } from '../../api/names';
 import { operations } from '../../api/access';
 import type { Page, RevisionSummary } from '../../api/client';
 import { useList, useRecord } from '../../api/queries';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo, useDialog, useParameter } from '../../ui/address';
 import { RowActions } from '../../ui/dialog-buttons';
 import { lazy } from '../../ui/lazy';
-import { PageHeader } from '../../ui/page';
+import { BackLink, PageHeader } from '../../ui/page';
 import { useCan, useSiteId } from '../../ui/place';
 import { RoleNotice } from '../../ui/role-notice';
 import { Empty, Loading } from '../../ui/states';
@@ -31,15 +31,8 @@ export default function Revisions() {
   if (from && to) {
     return (
       <>
-        <PageHeader
-          title="Comparison"
-          description="What changed between two revisions of the page."
-          actions={
-            <a class="button" href={linkTo(`${path}/revisions`)}>
-              All revisions
-            </a>
-          }
-        />
+        <BackLink path={`${path}/revisions`}>Revisions</BackLink>
+        <PageHeader title="Comparison" description="What changed between two revisions of the page." />
         <Comparison pageId={pageId} fromId={from} toId={to} />
       </>
     );
@@ -52,14 +45,8 @@ function RevisionList({ pageId, path }: { pageId: string; path: string }) {
   const page = useRecord(['sites', siteId, 'pages', pageId], (client, options) => client.sites.pages.get(siteId, pageId, options));
   return (
     <>
-      <PageHeader
-        title="Revisions"
-        description={
-          <>
-            The versions of {page.data ? <a href={linkTo(path)}>{page.data.data.title}</a> : 'the page'}. Each change of its content made one, and none is lost.
-          </>
-        }
-      />
+      <BackLink path={path}>{page.data?.data.title ?? 'Page'}</BackLink>
+      <PageHeader title="Revisions" description="The versions of the page. Each change of its content made one, and none is lost." />
       <RoleNotice rule={operations.restore_page_revision}>You can read, compare and preview revisions.</RoleNotice>
       <RecordView query={page}>{(data) => <RevisionTable page={data} etag={page.data?.etag ?? null} path={path} />}</RecordView>
     </>
@@ -82,7 +69,7 @@ function RevisionTable({ page, etag, path }: { page: Page; etag: string | null; 
       {query.items.length > 1 && (
         <p class="filters">
           <a class="button" href={linkTo(`${path}/revisions`, sides)}>
-            Compare from and to
+            Compare
           </a>
         </p>
       )}
@@ -169,9 +156,7 @@ interface DialogsProps {
 
 /** The dialog that the address names. */
 function Dialogs({ page, etag, revisions }: DialogsProps) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const close = () => setDialog(null);
-  const [name, id] = (dialog ?? '').split(':');
+  const { name, id, close } = useDialog();
   const revision = revisions.find((each) => each.id === id);
   if (!revision) return null;
   const shared = { page, etag, revision, onClose: close };

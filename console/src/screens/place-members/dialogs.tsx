@@ -3,7 +3,7 @@
 import type { Client, Member } from '../../api/client';
 import { useList } from '../../api/queries';
 import { ActionDialog } from '../../ui/action-dialog';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { EditDialog } from '../../ui/edit-form';
 import { ChoiceField, Field, type Values } from '../../ui/form';
 import { FormDialog } from '../../ui/form-dialog';
@@ -19,12 +19,10 @@ interface DialogProps {
 
 /** The dialog that the address names. */
 export function MemberDialogs({ group, members }: { group: MemberGroup; members: readonly Member[] }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const onClose = () => setDialog(null);
-  const [name, userId] = (dialog ?? '').split(':');
+  const { name, id, close: onClose } = useDialog();
   if (name === 'join' || name === 'leave') return <MembershipDialog group={group} isJoining={name === 'join'} onClose={onClose} />;
   if (name === 'add') return <AddDialog group={group} members={members} onClose={onClose} />;
-  const member = members.find((each) => each.userId === userId);
+  const member = members.find((each) => each.userId === id);
   if (!member) return null;
   if (name === 'role') return <RoleDialog group={group} member={member} onClose={onClose} />;
   return name === 'remove' ? <RemoveDialog group={group} member={member} onClose={onClose} /> : null;
@@ -76,12 +74,7 @@ function AddDialog({ group, members, onClose }: DialogProps & { members: readonl
     >
       {() => (
         <>
-          <SelectField name="userId" label="Person" choices={[{ value: '', label: 'Choose a person' }, ...people]} hint={hint} />
-          {candidates.hasNextPage && (
-            <button type="button" class="button" onClick={() => candidates.fetchNextPage()}>
-              Load more people
-            </button>
-          )}
+          <SelectField name="userId" label="Person" choices={[{ value: '', label: 'Choose a person' }, ...people]} hint={hint} query={candidates} />
           <ChoiceField name="role" label="Role" choices={choices} />
         </>
       )}

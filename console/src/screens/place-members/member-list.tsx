@@ -41,7 +41,7 @@ export function MemberList({ group, empty }: { group: MemberGroup; empty: string
         caption="Members"
         columns={useColumns(group)}
         getKey={(each) => each.userId}
-        empty={<Empty title="No members of its own">{empty}</Empty>}
+        empty={<Empty title="No members yet">{empty}</Empty>}
       />
       <MemberDialogs group={group} members={query.items} />
     </>

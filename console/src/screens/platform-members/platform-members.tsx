@@ -2,11 +2,11 @@
 
 import { operations } from '../../api/access';
 import type { InvitationCreate } from '../../api/client';
-import { useAction } from '../../api/queries';
-import { linkTo, useParameter } from '../../ui/address';
-import { Dialog, DialogFooter, SecretDialog } from '../../ui/dialog';
+import { linkTo, useDialog } from '../../ui/address';
+import { SecretDialog } from '../../ui/dialog';
 import { DialogButton } from '../../ui/dialog-buttons';
-import { ChoiceField, Field, Form, type Values } from '../../ui/form';
+import { ChoiceField, Field, type Values } from '../../ui/form';
+import { FormDialog } from '../../ui/form-dialog';
 import { PageHeader } from '../../ui/page';
 import { useCan, useOrganizationId, useOrganizationRole, usePlatform, usePlatformId, useRole } from '../../ui/place';
 import { placeRoleChoices } from '../../ui/roles';
@@ -40,7 +40,7 @@ function useGroup(): MemberGroup {
 /** The screen. */
 export default function PlatformMembers() {
   const group = useGroup();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const organizationId = useOrganizationId();
   const isOfOrganization = useOrganizationRole() !== null;
   const canInvite = useCan(operations.invite_to_platform);
@@ -60,7 +60,7 @@ export default function PlatformMembers() {
         actions={<MemberActions group={group}>{inviteButton}</MemberActions>}
       />
       <MemberList group={group} empty="Members of the organization take part in the platform. Invite others, or let everybody join." />
-      {dialog === 'invite' && <InviteDialog onClose={() => setDialog(null)} />}
+      {name === 'invite' && <InviteDialog onClose={close} />}
     </>
   );
 }
@@ -74,31 +74,29 @@ function toBody({ email = '', role, message, expiresInDays }: Values): Invitatio
 function InviteDialog({ onClose }: { onClose: () => void }) {
   const platformId = usePlatformId();
   const choices = placeRoleChoices(useRole());
-  const action = useAction({
-    call: (client, values: Values, options) => client.platforms.invite(platformId, toBody(values), options),
-    changes: [['organizations']],
-  });
-  if (action.data) {
-    return (
-      <SecretDialog title="The invitation was created" secret={action.data.acceptUrl ?? ''} onClose={onClose}>
-        {action.data.mailWithheld ? `${action.data.email} gets no mail, because they unsubscribed.` : `${action.data.email} gets this link by mail.`} You
-        can also pass it on yourself.
-      </SecretDialog>
-    );
-  }
   return (
-    <Dialog title="Invite to the platform" onClose={onClose}>
-      <Form name="invite-to-platform" initial={INITIAL} error={action.error} onSubmit={action.mutate}>
-        {(values) => (
-          <>
-            <Field name="email" label="E-mail address" type="email" required autoComplete="off" />
-            <ChoiceField name="role" label="Role" choices={choices} />
-            <Field name="message" label="Message" type="textarea" hint="Part of the mail." />
-            <Field name="expiresInDays" label="Valid for days" type="number" required hint="At most 30." />
-            <DialogFooter submitLabel="Send invitation" onCancel={onClose} isPending={action.isPending} call={(client) => client.platforms.invite(platformId, toBody(values))} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Invite to the platform"
+      name="invite-to-platform"
+      initial={INITIAL}
+      submitLabel="Send invitation"
+      call={(client, values, options) => client.platforms.invite(platformId, toBody(values), options)}
+      changes={[['organizations']]}
+      renderResult={({ email, acceptUrl, mailWithheld }) => (
+        <SecretDialog title="The invitation was created" secret={acceptUrl ?? ''} onClose={onClose}>
+          {mailWithheld ? `${email} gets no mail, because they unsubscribed.` : `${email} gets this link by mail.`} You can also pass it on yourself.
+        </SecretDialog>
+      )}
+      onClose={onClose}
+    >
+      {() => (
+        <>
+          <Field name="email" label="E-mail address" type="email" required autoComplete="off" />
+          <ChoiceField name="role" label="Role" choices={choices} />
+          <Field name="message" label="Message" type="textarea" hint="Part of the mail." />
+          <Field name="expiresInDays" label="Valid for days" type="number" required hint="At most 30." />
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -2,7 +2,7 @@
 
 import type { Platform, PlatformPatch } from '../../api/client';
 import { ActionDialog } from '../../ui/action-dialog';
-import { navigate, useParameter } from '../../ui/address';
+import { navigate, useDialog } from '../../ui/address';
 import { DeleteDialog } from '../../ui/delete-dialog';
 import { EditDialog } from '../../ui/edit-form';
 import { Field } from '../../ui/form';
@@ -16,11 +16,11 @@ interface PlatformDialogProps {
 
 /** The dialog that the address names. */
 export function PlatformDialogs({ platform }: { platform: Platform }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const props = { platform, onClose: () => setDialog(null) };
-  if (dialog === 'settings') return <SettingsDialog {...props} />;
-  if (dialog === 'publish' || dialog === 'unpublish') return <PublicationDialog {...props} isPublished={dialog === 'publish'} />;
-  return dialog === 'delete' ? <DeletePlatformDialog {...props} /> : null;
+  const { name, close } = useDialog();
+  const props = { platform, onClose: close };
+  if (name === 'settings') return <SettingsDialog {...props} />;
+  if (name === 'publish' || name === 'unpublish') return <PublicationDialog {...props} isPublished={name === 'publish'} />;
+  return name === 'delete' ? <DeletePlatformDialog {...props} /> : null;
 }
 
 function SettingsDialog({ platform, onClose }: PlatformDialogProps) {

@@ -3,12 +3,14 @@
 import { operations } from '../../api/access';
 import type { Platform } from '../../api/client';
 import { useRecord } from '../../api/queries';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo } from '../../ui/address';
 import { CopyButton } from '../../ui/copy';
+import { DeleteSection } from '../../ui/delete-section';
+import { Details, idDetail } from '../../ui/details';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { DomainStatus } from '../../ui/dns-records';
 import { PageHeader, Section } from '../../ui/page';
-import { useCan, usePlatform, usePlatformId, useRole } from '../../ui/place';
+import { useCan, usePlatform, useRole } from '../../ui/place';
 import { RoleNotice } from '../../ui/role-notice';
 import { Status, toWords } from '../../ui/status';
 import { RecordView } from '../../ui/table';
@@ -35,15 +37,10 @@ export default function PlatformOverview() {
 }
 
 function Actions({ platform }: { platform: Platform }) {
-  const [, setDialog] = useParameter('dialog');
   const canPublish = useCan(operations.publish_platform);
   if (!canPublish) return null;
-  const isPublished = platform.status === 'published';
-  return (
-    <button type="button" class={isPublished ? 'button' : 'button primary'} onClick={() => setDialog(isPublished ? 'unpublish' : 'publish')}>
-      {isPublished ? 'Unpublish' : 'Publish'}
-    </button>
-  );
+  if (platform.status === 'published') return <DialogButton dialog="unpublish">Unpublish</DialogButton>;
+  return <DialogButton dialog="publish" kind="primary">Publish</DialogButton>;
 }
 
 function Facts({ platform }: { platform: Platform }) {
@@ -104,63 +101,40 @@ function Checklist({ platform }: { platform: Platform }) {
 
 function Settings({ platform }: { platform: Platform }) {
   const canUpdate = useCan(operations.update_platform);
-  const editButton = canUpdate && <DialogButton dialog="settings">Edit</DialogButton>;
+  const { id, name, slug, subdomain, defaultLocale } = platform;
   return (
     <>
-      <Section title="Settings" actions={editButton}>
-        <dl class="details">
-          <dt>Name</dt>
-          <dd>{platform.name}</dd>
-          <dt>Slug</dt>
-          <dd>{platform.slug}</dd>
-          <dt>Subdomain</dt>
-          <dd>
-            {platform.subdomain} <CopyButton text={platform.subdomain} label="Copy subdomain" />
-          </dd>
-          <CustomDomainFacts />
-          <dt>Default locale</dt>
-          <dd>{platform.defaultLocale}</dd>
-          <dt>Id</dt>
-          <dd>
-            <code>{platform.id}</code> <CopyButton text={platform.id} label="Copy id" />
-          </dd>
-        </dl>
+      <Section title="Settings" actions={canUpdate && <DialogButton dialog="settings">Edit</DialogButton>}>
+        <Details
+          items={[
+            ['Name', name],
+            ['Slug', slug],
+            [
+              'Subdomain',
+              <>
+                {subdomain} <CopyButton text={subdomain} label="Copy subdomain" />
+              </>,
+            ],
+            ['Custom domain', <CustomDomain platformId={id} />],
+            ['Default locale', defaultLocale],
+            idDetail(id),
+          ]}
+        />
       </Section>
-      <DeleteSection />
+      <DeleteSection rule={operations.delete_platform} noun="platform" description="A deleted platform cannot be restored." />
     </>
   );
 }
 
-function CustomDomainFacts() {
-  const platformId = usePlatformId();
+function CustomDomain({ platformId }: { platformId: string }) {
   const query = useRecord(['platforms', platformId, 'custom-domain'], (client, options) =>
     client.platforms.customDomain.get(platformId, options),
   );
   const domain = query.data?.data;
-  const link = linkTo(`/p/${platformId}/domain`);
   return (
     <>
-      <dt>Custom domain</dt>
-      <dd>
-        {domain?.domain ? (
-          <>
-            <a href={link}>{domain.domain}</a> <DomainStatus status={domain.status} />
-          </>
-        ) : (
-          <a href={link}>{query.isSuccess ? 'None' : query.isError ? 'Could not be read' : 'Loading'}</a>
-        )}
-      </dd>
+      <a href={linkTo(`/p/${platformId}/domain`)}>{domain?.domain ?? (query.isSuccess ? 'None' : query.isError ? 'Could not be read' : 'Loading')}</a>{' '}
+      {domain?.domain && <DomainStatus status={domain.status} />}
     </>
-  );
-}
-
-function DeleteSection() {
-  const canDelete = useCan(operations.delete_platform);
-  return (
-    <Section title="Delete" description="A deleted platform cannot be restored.">
-      {canDelete ? <DialogButton dialog="delete" kind="danger">Delete platform</DialogButton> : (
-        <RoleNotice rule={operations.delete_platform}>Admins of the organization delete platforms.</RoleNotice>
-      )}
-    </Section>
   );
 }

@@ -3,7 +3,7 @@
 import { operations } from '../../api/access';
 import type { PlatformSummaryListItem } from '../../api/client';
 import { useList } from '../../api/queries';
-import { linkTo, useChoice, useParameter } from '../../ui/address';
+import { linkTo, useChoice, useDialog } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { SelectFilter } from '../../ui/filters';
 import { NameFilters, TRY_ANOTHER_WORD, useNameQuery } from '../../ui/name-filters';
@@ -38,7 +38,7 @@ const COLUMNS: readonly Column<PlatformSummaryListItem>[] = [
 /** The screen. */
 export default function Platforms() {
   const organizationId = useOrganizationId();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const [status] = useChoice('status', STATUSES);
   const canCreate = useCan(operations.create_platform);
   const names = useNameQuery();
@@ -68,7 +68,7 @@ export default function Platforms() {
           </Empty>
         }
       />
-      {dialog === 'create' && <CreatePlatformDialog onClose={() => setDialog(null)} />}
+      {name === 'create' && <CreatePlatformDialog onClose={close} />}
     </>
   );
 }

@@ -1,11 +1,11 @@
 /** The project blocks of a platform, in their order. */
 
 import { operations } from '../../api/access';
-import type { Client, Platform, ProjectBlock, ProjectBlocksPatch } from '../../api/client';
-import { readAll } from '../../api/lists';
+import type { Platform, ProjectBlock, ProjectBlocksPatch } from '../../api/client';
+import { readItems } from '../../api/lists';
 import { useList } from '../../api/queries';
-import { linkTo, useParameter } from '../../ui/address';
-import { Dialog } from '../../ui/dialog';
+import { linkTo, useDialog } from '../../ui/address';
+import { DetailDialog } from '../../ui/dialog';
 import { EditPage } from '../../ui/edit-form';
 import { ItemInput, ItemsField, SettingsInput } from '../../ui/items-field';
 import { PageHeader } from '../../ui/page';
@@ -14,27 +14,11 @@ import { RoleNotice } from '../../ui/role-notice';
 import { Empty } from '../../ui/states';
 import { List, type Column } from '../../ui/table';
 
-interface Blocks {
-  projectBlocks: ProjectBlock[];
-}
-
-/** Read all blocks. Their version is that of the platform, which is read first, so that later changes are noticed. */
-function readBlocks(client: Client, platformId: string) {
-  return {
-    withResponse: async () => {
-      const platform = await client.platforms.get(platformId).withResponse();
-      const projectBlocks = await readAll(client.platforms.projectBlocks.list(platformId));
-      return { ...platform, data: { projectBlocks } as Blocks };
-    },
-  };
-}
-
 /** The screen. */
 export default function ProjectBlocks() {
   const platformId = usePlatformId();
   const canEdit = useCan(operations.update_project_blocks);
-  const [dialog, setDialog] = useParameter('dialog');
-  const [name, blockId] = (dialog ?? '').split(':');
+  const { name, id, open, close } = useDialog();
   return (
     <>
       <PageHeader title="Project blocks" description="Parts of your product that the organization arranges itself, such as a showcase. Your front end renders them from their settings." />
@@ -42,8 +26,8 @@ export default function ProjectBlocks() {
       <EditPage
         canEdit={canEdit}
         recordKey={['platforms', platformId, 'project-blocks']}
-        read={(client) => readBlocks(client, platformId)}
-        toFields={(blocks: Blocks) => ({ ...blocks })}
+        read={(client) => readItems(client.platforms.get(platformId), client.platforms.projectBlocks.list(platformId))}
+        toFields={({ items }) => ({ projectBlocks: items })}
         save={(client, changes, options) => client.platforms.projectBlocks.update(platformId, changes as ProjectBlocksPatch, options)}
         changes={[['platforms', platformId]]}
         subject="the project blocks"
@@ -53,12 +37,12 @@ export default function ProjectBlocks() {
           <>
             {values.projectBlocks === '[]' && <p class="muted">No blocks yet. Add one with an id that your front end knows.</p>}
             <ItemsField<ProjectBlock> name="projectBlocks" label="Project blocks" noun="block" create={createBlock} nameOf={(block) => block.title ?? block.projectBlockId}>
-              {(block, change) => <BlockFields block={block} change={change} onShowOthers={() => setDialog(`platforms:${block.projectBlockId}`)} />}
+              {(block, change) => <BlockFields block={block} change={change} onShowOthers={() => open(`platforms:${block.projectBlockId}`)} />}
             </ItemsField>
           </>
         )}
       </EditPage>
-      {name === 'platforms' && blockId && <PlatformsDialog blockId={blockId} onClose={() => setDialog(null)} />}
+      {name === 'platforms' && id && <PlatformsDialog blockId={id} onClose={close} />}
     </>
   );
 }
@@ -102,13 +86,8 @@ const COLUMNS: readonly Column<Pick<Platform, 'id' | 'name' | 'slug'>>[] = [
 function PlatformsDialog({ blockId, onClose }: { blockId: string; onClose: () => void }) {
   const query = useList(['project-blocks', blockId, 'platforms'], (client, page, options) => client.projectBlocks.platforms.list(blockId, page, options));
   return (
-    <Dialog title={`Platforms with ${blockId}`} onClose={onClose}>
+    <DetailDialog title={`Platforms with ${blockId}`} onClose={onClose}>
       <List query={query} noun="platform" caption="Platforms" columns={COLUMNS} getKey={(each) => each.id} empty={<Empty title="No platforms">The block is not stored on a platform that you can see.</Empty>} />
-      <form class="dialog-footer" method="dialog">
-        <button type="button" class="button" onClick={onClose}>
-          Close
-        </button>
-      </form>
-    </Dialog>
+    </DetailDialog>
   );
 }

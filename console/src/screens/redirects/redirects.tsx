@@ -3,7 +3,7 @@
 import { operations } from '../../api/access';
 import type { Redirect } from '../../api/client';
 import { useList } from '../../api/queries';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { actionsColumn, DialogButton } from '../../ui/dialog-buttons';
 import { PageHeader } from '../../ui/page';
 import { useCan, useSiteId } from '../../ui/place';
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Redirect>[] = [
   },
   { title: 'To', render: (each) => (each.toPath === null ? <span class="muted">Page not published</span> : <code class="break">{each.toPath}</code>) },
   { title: 'Status code', render: (each) => String(each.statusCode) },
-  { title: 'Effect', render: (each) => (each.enabled ? <Status tone="good">Enabled</Status> : <Status tone="neutral">Disabled</Status>) },
+  { title: 'State', render: (each) => (each.enabled ? <Status tone="good">Enabled</Status> : <Status tone="neutral">Disabled</Status>) },
 ];
 
 /** The screen. */
@@ -78,9 +78,7 @@ const ACTIONS = actionsColumn<Redirect>(({ id, fromPath }) => ({
 
 /** The dialog that the address names. */
 function Dialogs({ redirects }: { redirects: readonly Redirect[] }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const close = () => setDialog(null);
-  const [name, id] = (dialog ?? '').split(':');
+  const { name, id, close } = useDialog();
   if (name === 'create') return <CreateRedirectDialog onClose={close} />;
   if (name === 'try') return <TryDialog onClose={close} />;
   if (id && name === 'edit') return <EditRedirectDialog redirectId={id} onClose={close} />;

@@ -1,12 +1,10 @@
 /** What the screens of research share: the title, the links between them, and the dialogs that start jobs. */
 
 import { includesRole } from '../../api/access';
-import type { Client } from '../../api/client';
-import { useAction } from '../../api/queries';
-import { linkTo, useFragmentPath, useParameter } from '../../ui/address';
-import { Dialog, DialogFooter } from '../../ui/dialog';
+import { linkTo, useDialog, useFragmentPath } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
-import { Field, Form, type Choice, type Values } from '../../ui/form';
+import { Field, type Choice } from '../../ui/form';
+import { FormDialog } from '../../ui/form-dialog';
 import { PageHeader } from '../../ui/page';
 import { useMe } from '../../ui/place';
 import { SelectField } from '../../ui/select-field';
@@ -44,10 +42,8 @@ export function ResearchHeader() {
 
 /** The dialog that the address names. */
 function ResearchDialogs() {
-  const [dialog, setDialog] = useParameter('dialog');
-  const close = () => setDialog(null);
-  const showJob = (id: string) => setDialog(`job:${id}`);
-  const [name, id = ''] = (dialog ?? '').split(':');
+  const { name, id, open, close } = useDialog();
+  const showJob = (job: string) => open(`job:${job}`);
   if (name === 'import') return <ImportDialog onClose={close} onStart={showJob} />;
   if (name === 'reconcile') return <ReconcileDialog onClose={close} onStart={showJob} />;
   if (name === 'job') return <JobDialog id={id} onClose={close} />;
@@ -61,50 +57,57 @@ interface StartDialogProps {
 }
 
 function ImportDialog({ onClose, onStart }: StartDialogProps) {
-  const call = (client: Client, { researcherId = '', organizationId }: Values, options = {}) =>
-    client.research.import({ researcherId, organizationId: organizationId || null }, options);
-  const action = useAction({ call, changes: [['research', 'jobs']], onSuccess: (job) => onStart(job.id) });
   return (
-    <Dialog title="Import the works of a researcher" onClose={onClose}>
-      <Form name="import" initial={{ researcherId: '', organizationId: '' }} error={action.error} onSubmit={action.mutate}>
-        {(values) => (
-          <>
-            <Field
-              name="researcherId"
-              label="Researcher"
-              required
-              autoComplete="off"
-              hint="An ORCID iD such as 0000-0002-1825-0097, or an author id of OpenAlex, with or without its URL."
-            />
-            <LibraryField />
-            <p class="small muted">The records of ORCID and OpenAlex become artefacts. Reconcile them to build works.</p>
-            <DialogFooter submitLabel="Import" onCancel={onClose} isPending={action.isPending} call={(client) => call(client, values)} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Import the works of a researcher"
+      name="import"
+      initial={{ researcherId: '', organizationId: '' }}
+      submitLabel="Import"
+      call={(client, { researcherId = '', organizationId }, options) =>
+        client.research.import({ researcherId, organizationId: organizationId || null }, options)
+      }
+      changes={[['research', 'jobs']]}
+      onDone={(job) => onStart(job.id)}
+      onClose={onClose}
+    >
+      {() => (
+        <>
+          <Field
+            name="researcherId"
+            label="Researcher"
+            required
+            autoComplete="off"
+            hint="An ORCID iD such as 0000-0002-1825-0097, or an author id of OpenAlex, with or without its URL."
+          />
+          <LibraryField />
+          <p class="small muted">The records of ORCID and OpenAlex become artefacts. Reconcile them to build works.</p>
+        </>
+      )}
+    </FormDialog>
   );
 }
 
 function ReconcileDialog({ onClose, onStart }: StartDialogProps) {
-  const call = (client: Client, { organizationId }: Values, options = {}) =>
-    client.research.reconcile({ organizationId: organizationId || null }, options);
-  const action = useAction({ call, changes: [['research', 'jobs']], onSuccess: (job) => onStart(job.id) });
   return (
-    <Dialog title="Reconcile a library" onClose={onClose}>
-      <Form name="reconcile" initial={{ organizationId: '' }} error={action.error} onSubmit={action.mutate}>
-        {(values) => (
-          <>
-            <LibraryField />
-            <p class="small muted">
-              Artefacts with a common identifier become one work. Works that only look alike are counted as conflicts, and are
-              not merged.
-            </p>
-            <DialogFooter submitLabel="Reconcile" onCancel={onClose} isPending={action.isPending} call={(client) => call(client, values)} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Reconcile a library"
+      name="reconcile"
+      initial={{ organizationId: '' }}
+      submitLabel="Reconcile"
+      call={(client, { organizationId }, options) => client.research.reconcile({ organizationId: organizationId || null }, options)}
+      changes={[['research', 'jobs']]}
+      onDone={(job) => onStart(job.id)}
+      onClose={onClose}
+    >
+      {() => (
+        <>
+          <LibraryField />
+          <p class="small muted">
+            Artefacts with a common identifier become one work. Works that only look alike are counted as conflicts, and are not merged.
+          </p>
+        </>
+      )}
+    </FormDialog>
   );
 }
 

@@ -3,8 +3,8 @@
 import { useParams } from 'wouter-preact';
 import type { Work } from '../../api/client';
 import { useRecord } from '../../api/queries';
-import { linkTo, useParameter } from '../../ui/address';
-import { PageHeader, Section } from '../../ui/page';
+import { useDialog } from '../../ui/address';
+import { BackLink, PageHeader, Section } from '../../ui/page';
 import { toWords } from '../../ui/status';
 import { RecordView, Table, type Column } from '../../ui/table';
 import { ArtefactDialog } from './artefact-dialog';
@@ -33,16 +33,13 @@ const TITLES: Record<string, string> = { venueId: 'Venue', doi: 'DOI' };
 /** The screen. */
 export default function WorkDetails() {
   const { work: id = '' } = useParams<{ work: string }>();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, id: artefactId, open, close } = useDialog();
   const query = useRecord(['research', 'outputs', id], (client, options) => client.research.outputs.get(id, options));
-  const [name, artefactId = ''] = (dialog ?? '').split(':');
   return (
     <>
-      <p>
-        <a href={linkTo('/research')}>← Research</a>
-      </p>
-      <RecordView query={query}>{(work) => <WorkFields work={work} onOpen={(artefact) => setDialog(`artefact:${artefact}`)} />}</RecordView>
-      {name === 'artefact' && <ArtefactDialog id={artefactId} onClose={() => setDialog(null)} />}
+      <BackLink path="/research">Works</BackLink>
+      <RecordView query={query}>{(work) => <WorkFields work={work} onOpen={(artefact) => open(`artefact:${artefact}`)} />}</RecordView>
+      {name === 'artefact' && <ArtefactDialog id={artefactId} onClose={close} />}
     </>
   );
 }

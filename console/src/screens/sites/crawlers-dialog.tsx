@@ -3,7 +3,7 @@
 import type { Site } from '../../api/client';
 import { useRecord } from '../../api/queries';
 import { CurlButton } from '../../ui/curl-button';
-import { Dialog } from '../../ui/dialog';
+import { DetailDialog } from '../../ui/dialog';
 import { RecordView } from '../../ui/table';
 
 /** Show both files as they are served. */
@@ -14,7 +14,7 @@ export function CrawlersDialog({ site, onClose }: { site: Site; onClose: () => v
     enabled: isPublished,
   });
   return (
-    <Dialog title="What crawlers get" onClose={onClose} isWide>
+    <DetailDialog title="What crawlers get" onClose={onClose} actions={<CurlButton call={(client) => client.sites.getRobotsTxt(site.id)} />}>
       <h3>robots.txt</h3>
       <RecordView query={robots}>{(text) => <Verbatim label="robots.txt" text={text} />}</RecordView>
       <h3>sitemap.xml</h3>
@@ -23,13 +23,7 @@ export function CrawlersDialog({ site, onClose }: { site: Site; onClose: () => v
       ) : (
         <p class="muted">The site has a sitemap once it is published.</p>
       )}
-      <form method="dialog" class="dialog-footer">
-        <CurlButton call={(client) => client.sites.getRobotsTxt(site.id)} />
-        <button type="button" class="button" onClick={onClose}>
-          Close
-        </button>
-      </form>
-    </Dialog>
+    </DetailDialog>
   );
 }
 

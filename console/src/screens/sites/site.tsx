@@ -2,8 +2,10 @@
 
 import { operations } from '../../api/access';
 import type { Site } from '../../api/client';
-import { linkTo, useParameter } from '../../ui/address';
-import { DialogButton } from '../../ui/dialog-buttons';
+import { linkTo, useDialog } from '../../ui/address';
+import { DeleteSection } from '../../ui/delete-section';
+import { Details } from '../../ui/details';
+import { DialogButton, DialogButtons } from '../../ui/dialog-buttons';
 import { PageHeader, Section } from '../../ui/page';
 import { useCan, useSite } from '../../ui/place';
 import { RoleNotice } from '../../ui/role-notice';
@@ -26,7 +28,7 @@ export default function SiteOverview() {
           <RoleNotice rule={operations.update_site}>You can read this site.</RoleNotice>
           <Facts site={site} />
           <Crawlers site={site} />
-          <DeleteSection site={site} />
+          <DeleteSection rule={operations.delete_site} noun="site" description={`Visitors of ${site.host} get nothing from then on.`} />
           <Dialogs site={site} />
         </>
       )}
@@ -35,15 +37,12 @@ export default function SiteOverview() {
 }
 
 function Actions({ site }: { site: Site }) {
-  const [, setDialog] = useParameter('dialog');
   if (!useCan(operations.update_site)) return null;
   const isPublished = site.status === 'published';
   return (
     <>
       <DialogButton dialog="edit">Edit</DialogButton>
-      <button type="button" class={isPublished ? 'button' : 'button primary'} onClick={() => setDialog('status')}>
-        {isPublished ? 'Unpublish' : 'Publish site'}
-      </button>
+      <DialogButton dialog="status" kind={isPublished ? undefined : 'primary'}>{isPublished ? 'Unpublish' : 'Publish site'}</DialogButton>
     </>
   );
 }
@@ -64,68 +63,50 @@ function Facts({ site }: { site: Site }) {
         </Tile>
       </dl>
       <Section title="Address">
-        <dl class="details">
-          <dt>Host</dt>
-          <dd class="break">
-            {site.status === 'published' ? <WebLink href={`https://${site.host}/`}>{site.host}</WebLink> : site.host}
-          </dd>
-          <dt>Slug</dt>
-          <dd>{site.slug}</dd>
-          <dt>Platform</dt>
-          <dd>{site.platformId ? <a href={linkTo(`/p/${site.platformId}`)}>Open the platform</a> : 'None'}</dd>
-        </dl>
+        <Details
+          items={[
+            ['Host', site.status === 'published' ? <WebLink href={`https://${site.host}/`}>{site.host}</WebLink> : site.host],
+            ['Slug', site.slug],
+            ['Platform', site.platformId ? <a href={linkTo(`/p/${site.platformId}`)}>Open the platform</a> : 'None'],
+          ]}
+        />
       </Section>
     </>
   );
 }
 
 function Crawlers({ site }: { site: Site }) {
-  const [, setDialog] = useParameter('dialog');
-  const canUpdate = useCan(operations.update_site);
   const { disallow, extra } = site.robots;
+  const actions = [
+    { dialog: 'crawlers', text: 'Show robots.txt and sitemap' },
+    { dialog: 'robots', text: 'Edit', isShown: useCan(operations.update_site) },
+  ];
   return (
     <Section
       title="Crawlers"
       description="What search engines are asked to leave alone. It protects nothing: visitors can open these paths."
       actions={
         <span class="buttons">
-          <button type="button" class="quiet" onClick={() => setDialog('crawlers')}>
-            Show robots.txt and sitemap
-          </button>
-          {canUpdate && (
-            <button type="button" class="quiet" onClick={() => setDialog('robots')}>
-              Edit
-            </button>
-          )}
+          <DialogButtons actions={actions} />
         </span>
       }
     >
-      <dl class="details">
-        <dt>Disallowed paths</dt>
-        <dd class="break">{disallow.length ? disallow.map((path) => <code class="line" key={path}>{path}</code>) : 'None'}</dd>
-        <dt>Further lines</dt>
-        <dd>{extra ? <pre class="verbatim">{extra}</pre> : 'None'}</dd>
-      </dl>
-    </Section>
-  );
-}
-
-function DeleteSection({ site }: { site: Site }) {
-  if (!useCan(operations.delete_site)) return null;
-  return (
-    <Section title="Delete the site" description={`Visitors of ${site.host} get nothing from then on.`}>
-      <DialogButton dialog="delete">Delete site</DialogButton>
+      <Details
+        items={[
+          ['Disallowed paths', disallow.length ? disallow.map((path) => <code class="line" key={path}>{path}</code>) : 'None'],
+          ['Further lines', extra ? <pre class="verbatim">{extra}</pre> : 'None'],
+        ]}
+      />
     </Section>
   );
 }
 
 /** The dialog that the address names. */
 function Dialogs({ site }: { site: Site }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const close = () => setDialog(null);
-  if (dialog === 'edit') return <SiteDialog onClose={close} />;
-  if (dialog === 'robots') return <RobotsDialog onClose={close} />;
-  if (dialog === 'crawlers') return <CrawlersDialog site={site} onClose={close} />;
-  if (dialog === 'status') return <StatusDialog site={site} onClose={close} />;
-  return dialog === 'delete' ? <DeleteSiteDialog site={site} onClose={close} /> : null;
+  const { name, close } = useDialog();
+  if (name === 'edit') return <SiteDialog onClose={close} />;
+  if (name === 'robots') return <RobotsDialog onClose={close} />;
+  if (name === 'crawlers') return <CrawlersDialog site={site} onClose={close} />;
+  if (name === 'status') return <StatusDialog site={site} onClose={close} />;
+  return name === 'delete' ? <DeleteSiteDialog site={site} onClose={close} /> : null;
 }

@@ -3,7 +3,7 @@
 import { operations } from '../../api/access';
 import type { Site } from '../../api/client';
 import { useList } from '../../api/queries';
-import { linkTo, navigate, useParameter } from '../../ui/address';
+import { linkTo, navigate, useDialog } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { FormDialog } from '../../ui/form-dialog';
 import { NameFilters, TRY_ANOTHER_WORD, useNameQuery } from '../../ui/name-filters';
@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<Site>[] = [
 /** The screen. */
 export default function Sites() {
   const organizationId = useOrganizationId();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const names = useNameQuery();
   const query = useList(['organizations', organizationId, 'sites', names], (client, page, options) =>
     client.organizations.sites.list(organizationId, { ...page, ...names }, options),
@@ -62,7 +62,7 @@ export default function Sites() {
           </Empty>
         }
       />
-      {dialog === 'create' && <CreateDialog onClose={() => setDialog(null)} />}
+      {name === 'create' && <CreateDialog onClose={close} />}
     </>
   );
 }

@@ -1,11 +1,11 @@
 /** The capabilities of a space: what a front end offers in it. */
 
 import { operations } from '../../api/access';
-import type { CapabilitiesPut, Capability, CapabilityCreate, Client } from '../../api/client';
-import { readAll } from '../../api/lists';
+import type { Capability, CapabilityCreate } from '../../api/client';
+import { readItems } from '../../api/lists';
 import { useList } from '../../api/queries';
 import { ActionDialog } from '../../ui/action-dialog';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { actionsColumn, DialogButton } from '../../ui/dialog-buttons';
 import { EditDialog } from '../../ui/edit-form';
 import { parseJsonObject, parseObjectOrNull } from '../../ui/field-values';
@@ -66,11 +66,9 @@ const ACTIONS = actionsColumn<Capability>(({ capabilityKey }) => ({
 }));
 
 function Dialogs({ capabilities }: { capabilities: readonly Capability[] }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const onClose = () => setDialog(null);
-  const [name, key] = (dialog ?? '').split(':');
+  const { name, id, close: onClose } = useDialog();
   if (name === 'add') return <AddDialog onClose={onClose} />;
-  const found = capabilities.find((each) => each.capabilityKey === key);
+  const found = capabilities.find((each) => each.capabilityKey === id);
   if (!found) return null;
   if (name === 'settings') return <SettingsDialog capabilityKey={found.capabilityKey} onClose={onClose} />;
   return name === 'remove' ? <RemoveDialog capabilityKey={found.capabilityKey} onClose={onClose} /> : null;
@@ -107,29 +105,17 @@ interface CapabilityDialogProps {
   onClose: () => void;
 }
 
-/** Read all capabilities. The space is read first: its version also counts the changes of its capabilities. */
-function readCapabilities(client: Client, spaceId: string) {
-  return {
-    withResponse: async () => {
-      const space = await client.spaces.get(spaceId).withResponse();
-      const items = await readAll(client.spaces.capabilities.list(spaceId));
-      const capabilities = items.map(({ capabilityKey, settings }) => ({ capabilityKey, settings }));
-      return { ...space, data: { capabilities } as CapabilitiesPut };
-    },
-  };
-}
-
 function SettingsDialog({ capabilityKey, onClose }: CapabilityDialogProps) {
   const spaceId = useSpaceId();
   return (
     <EditDialog
       title={`Settings of ${capabilityKey}`}
       recordKey={['spaces', spaceId, 'capabilities', capabilityKey]}
-      read={(client) => readCapabilities(client, spaceId)}
-      toFields={({ capabilities }: CapabilitiesPut) => ({ settings: capabilities.find((each) => each.capabilityKey === capabilityKey)?.settings ?? {} })}
-      save={(client, changes, options, { capabilities }) => {
-        const changed = capabilities.map((each) => (each.capabilityKey === capabilityKey ? { ...each, ...changes } : each));
-        return client.spaces.capabilities.replace(spaceId, { capabilities: changed }, options);
+      read={(client) => readItems(client.spaces.get(spaceId), client.spaces.capabilities.list(spaceId))}
+      toFields={({ items }) => ({ settings: items.find((each) => each.capabilityKey === capabilityKey)?.settings ?? {} })}
+      save={(client, changes, options, { items }) => {
+        const capabilities = items.map(({ capabilityKey: key, settings }) => ({ capabilityKey: key, settings, ...(key === capabilityKey && changes) }));
+        return client.spaces.capabilities.replace(spaceId, { capabilities }, options);
       }}
       changes={[['spaces', spaceId]]}
       subject={capabilityKey}

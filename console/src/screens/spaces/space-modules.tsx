@@ -2,10 +2,10 @@
 
 import { operations } from '../../api/access';
 import type { Client, EffectiveModule, OverridesPut, OverrideWithEffect } from '../../api/client';
-import { readAll } from '../../api/lists';
+import { readItems } from '../../api/lists';
 import { useList } from '../../api/queries';
 import { ActionDialog } from '../../ui/action-dialog';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { actionsColumn, DialogButton } from '../../ui/dialog-buttons';
 import { EditDialog } from '../../ui/edit-form';
 import { ChoiceField } from '../../ui/form';
@@ -98,9 +98,7 @@ function Override({ override }: { override: OverrideWithEffect | undefined }) {
 }
 
 function Dialogs({ modules }: { modules: readonly EffectiveModule[] }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const onClose = () => setDialog(null);
-  const [name, id] = (dialog ?? '').split(':');
+  const { name, id, close: onClose } = useDialog();
   if (name === 'inherit-all') return <InheritDialog onClose={onClose} />;
   const found = modules.find((each) => each.moduleId === id);
   if (!found) return null;
@@ -108,21 +106,7 @@ function Dialogs({ modules }: { modules: readonly EffectiveModule[] }) {
   return name === 'inherit' ? <InheritDialog moduleId={found.moduleId} onClose={onClose} /> : null;
 }
 
-interface Overrides {
-  overrides: OverridesPut['overrides'];
-}
-
-/** Read all overrides. The space is read first: its version also counts the changes of its overrides. */
-function readOverrides(client: Client, spaceId: string) {
-  return {
-    withResponse: async () => {
-      const space = await client.spaces.get(spaceId).withResponse();
-      const items = await readAll(client.spaces.moduleOverrides.list(spaceId));
-      const overrides = items.map(({ moduleId, enabled, settings }) => ({ moduleId, enabled, settings }));
-      return { ...space, data: { overrides } as Overrides };
-    },
-  };
-}
+const toBody = ({ moduleId, enabled, settings }: OverridesPut['overrides'][number]) => ({ moduleId, enabled, settings });
 
 const CHOICES = [
   { value: 'inherit', label: 'Inherit', hint: 'As on the platform.' },
@@ -133,21 +117,21 @@ const CHOICES = [
 function OverrideDialog({ module, onClose }: { module: EffectiveModule; onClose: () => void }) {
   const spaceId = useSpaceId();
   const { moduleId, locked } = module;
-  const stateOf = ({ overrides }: Overrides) => {
-    const found = overrides.find((each) => each.moduleId === moduleId);
+  const stateOf = ({ items }: { items: OverrideWithEffect[] }) => {
+    const found = items.find((each) => each.moduleId === moduleId);
     return { state: found ? (found.enabled ? 'on' : 'off') : 'inherit', settings: found?.settings ?? {} };
   };
   return (
     <EditDialog
       title={`Override ${moduleId}`}
       recordKey={['spaces', spaceId, 'module-overrides', moduleId]}
-      read={(client) => readOverrides(client, spaceId)}
+      read={(client) => readItems(client.spaces.get(spaceId), client.spaces.moduleOverrides.list(spaceId))}
       toFields={stateOf}
       save={(client, changes, options, record) => {
         const { state, settings } = { ...stateOf(record), ...changes };
-        const others = record.overrides.filter((each) => each.moduleId !== moduleId);
+        const others = record.items.filter((each) => each.moduleId !== moduleId);
         const own = state === 'inherit' ? [] : [{ moduleId, enabled: state === 'on', settings }];
-        return client.spaces.moduleOverrides.replace(spaceId, { overrides: [...others, ...own] } as OverridesPut, options);
+        return client.spaces.moduleOverrides.replace(spaceId, { overrides: [...others, ...own].map(toBody) } as OverridesPut, options);
       }}
       changes={[['spaces', spaceId]]}
       subject={moduleId}

@@ -2,9 +2,10 @@
 
 import { operations } from '../../api/access';
 import type { Space, SpacePatch } from '../../api/client';
-import { navigate, useParameter } from '../../ui/address';
-import { CopyButton } from '../../ui/copy';
+import { navigate, useDialog } from '../../ui/address';
 import { DeleteDialog } from '../../ui/delete-dialog';
+import { DeleteSection } from '../../ui/delete-section';
+import { Details, idDetail, type Detail } from '../../ui/details';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { EditDialog } from '../../ui/edit-form';
 import { Field } from '../../ui/form';
@@ -24,9 +25,9 @@ export default function SpaceScreen() {
         <>
           <RoleNotice rule={operations.update_space}>You can read the settings of this space.</RoleNotice>
           <Section title="Settings" actions={editButton}>
-            <Facts space={space} />
+            <Details items={toDetails(space)} />
           </Section>
-          <DeleteSection />
+          <DeleteSection rule={operations.delete_space} noun="space" description="A deleted space cannot be restored." />
           <Dialogs space={space} />
         </>
       )}
@@ -34,41 +35,19 @@ export default function SpaceScreen() {
   );
 }
 
-function Facts({ space }: { space: Space }) {
-  return (
-    <dl class="details">
-      <dt>Name</dt>
-      <dd>{space.name}</dd>
-      <dt>Slug</dt>
-      <dd>{space.slug}</dd>
-      <dt>Visibility</dt>
-      <dd>{space.visibility === 'open' ? 'Open: every member of the platform takes part' : 'Private: only its members and admins see it'}</dd>
-      <dt>Position</dt>
-      <dd>{space.position}</dd>
-      <dt>Id</dt>
-      <dd>
-        <code>{space.id}</code> <CopyButton text={space.id} label="Copy id" />
-      </dd>
-    </dl>
-  );
-}
+const VISIBILITIES = {
+  open: 'Open: every member of the platform takes part',
+  private: 'Private: only its members and admins see it',
+};
 
-function DeleteSection() {
-  const canDelete = useCan(operations.delete_space);
-  return (
-    <Section title="Delete" description="A deleted space cannot be restored.">
-      {canDelete ? <DialogButton dialog="delete" kind="danger">Delete space</DialogButton> : (
-        <RoleNotice rule={operations.delete_space}>Admins of the platform delete spaces.</RoleNotice>
-      )}
-    </Section>
-  );
+function toDetails({ id, name, slug, visibility, position }: Space): Detail[] {
+  return [['Name', name], ['Slug', slug], ['Visibility', VISIBILITIES[visibility]], ['Position', position], idDetail(id)];
 }
 
 function Dialogs({ space }: { space: Space }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const onClose = () => setDialog(null);
-  if (dialog === 'settings') return <SettingsDialog space={space} onClose={onClose} />;
-  return dialog === 'delete' ? <DeleteSpaceDialog space={space} onClose={onClose} /> : null;
+  const { name, close: onClose } = useDialog();
+  if (name === 'settings') return <SettingsDialog space={space} onClose={onClose} />;
+  return name === 'delete' ? <DeleteSpaceDialog space={space} onClose={onClose} /> : null;
 }
 
 interface SpaceDialogProps {

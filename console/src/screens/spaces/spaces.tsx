@@ -3,7 +3,7 @@
 import { operations } from '../../api/access';
 import type { Space, SpaceCreate } from '../../api/client';
 import { useList } from '../../api/queries';
-import { linkTo, navigate, useParameter } from '../../ui/address';
+import { linkTo, navigate, useDialog } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { Field, type Values } from '../../ui/form';
 import { FormDialog } from '../../ui/form-dialog';
@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<Space>[] = [
 /** The screen. */
 export default function Spaces() {
   const platformId = usePlatformId();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const canCreate = useCan(operations.create_space);
   const query = useList(['platforms', platformId, 'spaces'], (client, page, options) => client.platforms.spaces.list(platformId, page, options));
   const createButton = canCreate && <DialogButton dialog="create" kind="primary">Create space</DialogButton>;
@@ -55,7 +55,7 @@ export default function Spaces() {
           </Empty>
         }
       />
-      {dialog === 'create' && <CreateDialog onClose={() => setDialog(null)} />}
+      {name === 'create' && <CreateDialog onClose={close} />}
     </>
   );
 }

@@ -43,7 +43,7 @@ export function AttachDialog({ node, onClose }: DialogProps) {
           <SelectField name="type" label="What" choices={TYPE_CHOICES} />
           {values.type === 'other' && <Field name="otherType" label="Type" required hint="A type of your own, such as lesson." />}
           {values.type === 'space' ? (
-            <SelectField name="spaceId" label="Space" choices={spaceChoices} />
+            <SelectField name="spaceId" label="Space" choices={spaceChoices} query={spaces} />
           ) : (
             <Field name="entityId" label="Id" required autoComplete="off" />
           )}

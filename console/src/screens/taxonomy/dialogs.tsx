@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { Node, NodeCreate, NodePatch } from '../../api/client';
 import { useList } from '../../api/queries';
-import { useParameter } from '../../ui/address';
+import { useDialog, useParameter } from '../../ui/address';
 import { DeleteDialog } from '../../ui/delete-dialog';
 import { EditDialog } from '../../ui/edit-form';
 import { Field, type Values } from '../../ui/form';
@@ -20,17 +20,16 @@ interface NodeDialogProps {
 
 /** The dialog that the address names. */
 export function TaxonomyDialogs() {
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close: onClose } = useDialog();
   const [nodeId] = useParameter('node');
-  const onClose = () => setDialog(null);
-  if (dialog === 'system-tags') return <SystemTagsDialog onClose={onClose} />;
-  if (nodeId && dialog) return <NodeDialogs key={nodeId} nodeId={nodeId} dialog={dialog} onClose={onClose} />;
-  return dialog === 'create' ? <CreateDialog parent={null} onClose={onClose} /> : null;
+  if (name === 'system-tags') return <SystemTagsDialog onClose={onClose} />;
+  if (nodeId && name) return <NodeDialogs key={nodeId} nodeId={nodeId} />;
+  return name === 'create' ? <CreateDialog parent={null} onClose={onClose} /> : null;
 }
 
-function NodeDialogs({ nodeId, dialog, onClose }: { nodeId: string; dialog: string; onClose: () => void }) {
+function NodeDialogs({ nodeId }: { nodeId: string }) {
   const node = useNode(nodeId).data?.data;
-  const [name, id] = dialog.split(':');
+  const { name, id, close: onClose } = useDialog();
   if (!node) return null;
   const props = { node, onClose };
   if (name === 'create') return <CreateDialog parent={node} onClose={onClose} />;
@@ -152,13 +151,9 @@ function MoveDialog({ node, onClose }: NodeDialogProps) {
             name="parentId"
             label="Below"
             choices={choices}
+            query={nodes}
             hint="The categories below it move with it. Former paths continue to lead to them."
           />
-          {nodes.hasNextPage && (
-            <button type="button" class="button" onClick={() => nodes.fetchNextPage()}>
-              Load more categories
-            </button>
-          )}
           <Field name="position" label="Position" type="number" hint="Among its siblings. Empty: after them." />
         </>
       )}

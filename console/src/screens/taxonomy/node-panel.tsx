@@ -4,6 +4,7 @@ import { operations } from '../../api/access';
 import type { Attachment, Node } from '../../api/client';
 import { useList, useRecord } from '../../api/queries';
 import { linkTo } from '../../ui/address';
+import { Details } from '../../ui/details';
 import { actionsColumn, DialogButton, DialogButtons } from '../../ui/dialog-buttons';
 import { Section } from '../../ui/page';
 import { useCan, usePlatformId } from '../../ui/place';
@@ -46,22 +47,14 @@ function NodeFacts({ node }: { node: Node }) {
       <h2>{node.name}</h2>
       {node.description && <p class="muted">{node.description}</p>}
       <NodeActions node={node} />
-      <dl class="details">
-        <dt>Path</dt>
-        <dd>
-          <code class="record-value">{node.path}</code>
-        </dd>
-        <dt>Other names</dt>
-        <dd>{node.altLabels.length > 0 ? node.altLabels.join(', ') : <span class="muted">None</span>}</dd>
-        <dt>Position</dt>
-        <dd>{node.position}</dd>
-        {node.kind === 'system' && (
-          <>
-            <dt>Kind</dt>
-            <dd>System tag, on which your front end relies</dd>
-          </>
-        )}
-      </dl>
+      <Details
+        items={[
+          ['Path', <code class="record-value">{node.path}</code>],
+          ['Other names', node.altLabels.join(', ') || <span class="muted">None</span>],
+          ['Position', node.position],
+          ['Kind', node.kind === 'system' && 'System tag, on which your front end relies'],
+        ]}
+      />
     </>
   );
 }

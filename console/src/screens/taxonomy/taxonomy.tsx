@@ -5,7 +5,7 @@ import { operations } from '../../api/access';
 import type { Branch, Client, Node, ReadOptions } from '../../api/client';
 import { useList, useRecord } from '../../api/queries';
 import { linkTo, useParameter } from '../../ui/address';
-import { DialogButtons } from '../../ui/dialog-buttons';
+import { DialogButton, DialogButtons } from '../../ui/dialog-buttons';
 import { PageHeader } from '../../ui/page';
 import { useCan, usePlatformId } from '../../ui/place';
 import { RoleNotice } from '../../ui/role-notice';
@@ -70,6 +70,7 @@ function readLevel(client: Client, platformId: string, parentId: string | null, 
 
 function Roots() {
   const platformId = usePlatformId();
+  const canCreate = useCan(operations.create_taxonomy_node);
   const level = useRecord(['taxonomy', platformId, 'tree', null], (client, options) => readLevel(client, platformId, null, options));
   return (
     <RecordView query={level}>
@@ -77,7 +78,7 @@ function Roots() {
         items.length > 0 ? (
           <Level label="Categories" branches={items} />
         ) : (
-          <Empty title="No categories yet">A category such as “Rivers” can have others below it, at most ten levels deep. Spaces and pages are then filed under them.</Empty>
+          <Empty title="No categories yet" action={canCreate && <DialogButton dialog="create" kind="primary">Create category</DialogButton>}>A category such as “Rivers” can have others below it, at most ten levels deep. Spaces and pages are then filed under them.</Empty>
         )
       }
     </RecordView>

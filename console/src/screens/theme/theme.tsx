@@ -2,16 +2,13 @@
 
 import { operations } from '../../api/access';
 import type { Platform, ThemePatch } from '../../api/client';
-import { EditPage } from '../../ui/edit-form';
 import { EntriesField } from '../../ui/entries-field';
 import { toMergePatch } from '../../ui/field-values';
 import { JsonField } from '../../ui/json-field';
 import { SelectField } from '../../ui/select-field';
 import { Field, type Values } from '../../ui/form';
 import type { Fields } from '../../ui/merge';
-import { PageHeader } from '../../ui/page';
-import { useCan, usePlatformId } from '../../ui/place';
-import { RoleNotice } from '../../ui/role-notice';
+import { PlatformEditPage } from '../platforms/platform-edit-page';
 import { COLOR_NAMES, isColor, toSixDigits } from './contrast';
 import { ContrastTable, Preview } from './preview';
 
@@ -33,31 +30,24 @@ function toPatch(changes: Fields, { theme }: Platform): ThemePatch {
 
 /** The screen. */
 export default function Theme() {
-  const platformId = usePlatformId();
-  const canEdit = useCan(operations.update_platform_theme);
   return (
-    <>
-      <PageHeader title="Theme" description="Colours, fonts and logos, which your front end applies." />
-      <RoleNotice rule={operations.update_platform_theme}>You can read the theme.</RoleNotice>
-      <EditPage
-        canEdit={canEdit}
-        recordKey={['platforms', platformId]}
-        read={(client, options) => client.platforms.get(platformId, options)}
-        toFields={({ theme }: Platform) => ({ ...theme })}
-        save={(client, changes, options, platform) => client.platforms.updateTheme(platformId, toPatch(changes, platform), options)}
-        changes={[['platforms', platformId]]}
-        subject="the theme"
-        savedText="The theme was saved."
-        labels={{ logoUrl: 'Logo', faviconUrl: 'Favicon' }}
-      >
-        {(values) => (
-          <div class="theme">
-            <ThemeFields />
-            <Aside values={values} />
-          </div>
-        )}
-      </EditPage>
-    </>
+    <PlatformEditPage
+      title="Theme"
+      description="Colours, fonts and logos, which your front end applies."
+      noun="theme"
+      rule={operations.update_platform_theme}
+      readOnlyText="You can read the theme."
+      toFields={({ theme }) => ({ ...theme })}
+      save={(client, changes, options, platform) => client.platforms.updateTheme(platform.id, toPatch(changes, platform), options)}
+      labels={{ logoUrl: 'Logo', faviconUrl: 'Favicon' }}
+    >
+      {(values) => (
+        <div class="theme">
+          <ThemeFields />
+          <Aside values={values} />
+        </div>
+      )}
+    </PlatformEditPage>
   );
 }
 
