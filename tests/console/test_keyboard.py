@@ -35,7 +35,7 @@ def test_the_arrow_keys_move_through_the_results_of_the_palette(page):
     field.fill("log")
     expect(options.first).to_have_text(re.compile("^Log"))
     assert options.count() > 2
-    for key, index in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("ArrowUp", 0), ("ArrowUp", -1)):
+    for key, index in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("ArrowUp", 0)):
         page.keyboard.press(key)
         expect(options.nth(index)).to_have_attribute("aria-selected", "true")
         expect(field).to_have_attribute("aria-activedescendant", options.nth(index).get_attribute("id"))

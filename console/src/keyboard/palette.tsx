@@ -18,7 +18,7 @@ interface PaletteProps {
 export function Palette({ links, organizationId, onClose }: PaletteProps) {
   const [text, setText] = useState('');
   const found = findCommands(useCommands(links, organizationId), text).slice(0, MAX_RESULTS);
-  const { input, list } = useCombobox(found);
+  const { input, list } = useCombobox(text, found);
   const run = (command: Command) => {
     onClose();
     command.run();
@@ -49,7 +49,7 @@ export function Palette({ links, organizationId, onClose }: PaletteProps) {
 }
 
 /** Let the arrow keys move through the list while the focus stays in the field. The first result is preselected. */
-function useCombobox(found: readonly Command[]) {
+function useCombobox(text: string, found: readonly Command[]) {
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const combobox = useRef<Combobox | null>(null);
@@ -62,6 +62,7 @@ function useCombobox(found: readonly Command[]) {
     return () => created.destroy();
   }, []);
   const titles = found.map((each) => each.title).join('\n');
-  useEffect(() => combobox.current?.resetSelection(), [titles]);
+  // The library clears the selection whenever the text changes, also if the results stay the same.
+  useEffect(() => combobox.current?.resetSelection(), [text, titles]);
   return { input, list };
 }
