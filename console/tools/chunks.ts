@@ -15,7 +15,7 @@ const DESTINATIONS = ['events-field', 'rotate-dialog', 'trial-dialog'];
 /** Forms, filters and dialogs. */
 const FORMS = [
   'action-dialog', 'check-field', 'curl', 'curl-button', 'delete-dialog', 'dialog', 'edit-conflict', 'edit-form', 'edits', 'entries-field',
-  'field-notes', 'field-values', 'filters', 'form', 'form-dialog', 'items-field', 'json-field', 'lazy-dialogs', 'merge', 'merge-dialog',
+  'field-notes', 'field-values', 'filters', 'form', 'form-dialog', 'items-field', 'json-field', 'lazy-dialogs', 'lines', 'merge', 'merge-dialog',
   'move-buttons', 'name-filters', 'names', 'roles', 'select-field', 'suggest-filter', 'tabs', 'time-field', 'time-filter',
 ];
 
@@ -40,6 +40,9 @@ const AREAS: Record<string, readonly string[]> = {
 
 /** The folders with the first screens, of which each module that is loaded on its own is a file. */
 const SPLIT_FOLDERS = ['organizations', 'sign-in'];
+
+/** What the first screen loads when somebody needs it. */
+const START = ['create-dialog', 'deleted-organizations', 'my-invitations'];
 
 /** Modules of screens that are loaded on their own, because other areas need them or because they are large. */
 const SPLIT_MODULES = ['blocks', 'block-preview', 'compare', 'comparison'];
@@ -81,6 +84,7 @@ export const CHUNKS = [
   { name: 'proof', test: isIn('proof', PROOF) },
   { name: 'destinations', test: isIn('(?:ui|api)', DESTINATIONS) },
   { name: 'forms', test: isIn('(?:ui|api)', FORMS) },
+  { name: 'start', test: isIn('screens/organizations', START) },
   { name: 'parts', test: isIn('(?:ui|api)', PARTS) },
   { name: (id: string) => chunkOfFolder(folderOf(id) ?? ''), debugName: 'screens', test: isOfArea },
 ];

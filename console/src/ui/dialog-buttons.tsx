@@ -4,6 +4,13 @@ import type { ComponentChildren } from 'preact';
 import { useParameter } from './address';
 import type { Column } from './table';
 
+/** Return the dialog in the address: its name, the id of its record, and functions that open another and close it. */
+export function useDialog() {
+  const [value, open] = useParameter('dialog');
+  const [name = '', id = ''] = (value ?? '').split(':');
+  return { name, id, open, close: () => open(null) };
+}
+
 interface DialogButtonProps {
   dialog: string;
   kind?: 'primary' | 'danger' | undefined;

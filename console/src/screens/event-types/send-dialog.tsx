@@ -1,16 +1,15 @@
 /** The dialog that writes an event of the application to the log. */
 
 import type { EventIn, EventType } from '../../api/client';
-import { useAction } from '../../api/queries';
-import { Dialog, DialogFooter } from '../../ui/dialog';
+import { Dialog } from '../../ui/dialog';
 import { isOwnType, useEventTypes } from '../../ui/event-types';
 import { parseObjectOrNull } from '../../ui/field-values';
-import { Field, Form, type Values } from '../../ui/form';
+import { Field, type Values } from '../../ui/form';
+import { FormDialog } from '../../ui/form-dialog';
 import { JsonField } from '../../ui/json-field';
 import { useOrganizationId } from '../../ui/place';
 import { SelectField } from '../../ui/select-field';
 import { Failed, Loading } from '../../ui/states';
-import { showToast } from '../../ui/toast';
 
 interface SendEventDialogProps {
   /** The type of the event. Without it, the user chooses one. */
@@ -52,35 +51,28 @@ interface SendFormProps {
 
 function SendForm({ types, first, onClose }: SendFormProps) {
   const organizationId = useOrganizationId();
-  const action = useAction({
-    call: (client, values: Values, options) => client.organizations.events.create(organizationId, toEvent(values), options),
-    changes: [['organizations', organizationId, 'events']],
-    onSuccess: () => {
-      showToast('The event was written to the log.');
-      onClose();
-    },
-  });
   return (
-    <Dialog title="Send an event" onClose={onClose}>
-      <p class="muted">The event becomes part of the log, and cannot be removed. Webhooks, channels and log streams receive it.</p>
-      <Form name="send-event" initial={initialValues(first)} error={action.error} onSubmit={action.mutate}>
-        {(values) => (
-          <>
-            {types.length > 1 && <SelectField name="type" label="Type" choices={types.map(({ type }) => ({ value: type, label: type }))} />}
-            <JsonField name="data" label="Data" hint={`JSON, as the schema of ${values.type} describes it.`} />
-            <Field name="targetType" label="Type of the target" autoComplete="off" hint="What the event is about, such as invoice." />
-            <Field name="targetId" label="Id of the target" autoComplete="off" />
-            <Field name="targetName" label="Name of the target" autoComplete="off" />
-            <DialogFooter
-              submitLabel="Send"
-              onCancel={onClose}
-              isPending={action.isPending}
-              isDisabled={parseObjectOrNull(values.data) === null}
-              call={(client) => client.organizations.events.create(organizationId, toEvent(values))}
-            />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Send an event"
+      name="send-event"
+      initial={initialValues(first)}
+      submitLabel="Send"
+      isDisabled={({ data }) => parseObjectOrNull(data) === null}
+      call={(client, values, options) => client.organizations.events.create(organizationId, toEvent(values), options)}
+      changes={[['organizations', organizationId, 'events']]}
+      doneText="The event was written to the log."
+      onClose={onClose}
+    >
+      {(values) => (
+        <>
+          <p class="muted">The event becomes part of the log, and cannot be removed. Webhooks, channels and log streams receive it.</p>
+          {types.length > 1 && <SelectField name="type" label="Type" choices={types.map(({ type }) => ({ value: type, label: type }))} />}
+          <JsonField name="data" label="Data" hint={`JSON, as the schema of ${values.type} describes it.`} />
+          <Field name="targetType" label="Type of the target" autoComplete="off" hint="What the event is about, such as invoice." />
+          <Field name="targetId" label="Id of the target" autoComplete="off" />
+          <Field name="targetName" label="Name of the target" autoComplete="off" />
+        </>
+      )}
+    </FormDialog>
   );
 }

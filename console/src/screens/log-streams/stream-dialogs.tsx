@@ -1,8 +1,9 @@
 /** The dialogs of a log stream. */
 
 import type { LogStreamDetail, LogStreamPatch } from '../../api/client';
-import { navigate, useParameter } from '../../ui/address';
+import { navigate } from '../../ui/address';
 import { DeleteDialog } from '../../ui/delete-dialog';
+import { useDialog } from '../../ui/dialog-buttons';
 import { EditDialog } from '../../ui/edit-form';
 import { STATE_FORMATS, withEventPatterns } from '../../ui/events-field';
 import { toValues } from '../../ui/field-values';
@@ -22,13 +23,13 @@ interface StreamDialogProps {
 
 /** The dialog that the address names. */
 export default function StreamDialogs({ stream }: { stream: LogStreamDetail }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const props = { stream, onClose: () => setDialog(null) };
-  if (dialog === 'edit') return <EditStreamDialog {...props} />;
-  if (dialog === 'test') return <TestStreamDialog {...props} />;
-  if (dialog === 'rotate') return <RotateStreamDialog {...props} />;
-  if (dialog === 'restart') return <RestartDialog {...props} />;
-  return dialog === 'delete' ? <DeleteStreamDialog {...props} /> : null;
+  const { name, close } = useDialog();
+  const props = { stream, onClose: close };
+  if (name === 'edit') return <EditStreamDialog {...props} />;
+  if (name === 'test') return <TestStreamDialog {...props} />;
+  if (name === 'rotate') return <RotateStreamDialog {...props} />;
+  if (name === 'restart') return <RestartDialog {...props} />;
+  return name === 'delete' ? <DeleteStreamDialog {...props} /> : null;
 }
 
 const LABELS = { enabled: 'Status', ...DESTINATION_LABELS };

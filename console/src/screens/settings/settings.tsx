@@ -2,9 +2,8 @@
 
 import { operations } from '../../api/access';
 import type { Organization, OrganizationPatch } from '../../api/client';
-import { useParameter } from '../../ui/address';
 import { CheckField } from '../../ui/check-field';
-import { DialogButton } from '../../ui/dialog-buttons';
+import { DialogButton, useDialog } from '../../ui/dialog-buttons';
 import { EditPage } from '../../ui/edit-form';
 import { Field } from '../../ui/form';
 import type { Fields } from '../../ui/merge';
@@ -60,7 +59,7 @@ export default function SettingsScreen() {
 }
 
 function DeleteSection() {
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const canDelete = useCan(operations.delete_organization);
   const organization = useOrganization().data;
   return (
@@ -71,8 +70,8 @@ function DeleteSection() {
           Delete organization
         </DialogButton>
       )}
-      {dialog === 'delete' && canDelete && organization && (
-        <DeleteOrganizationDialog organization={organization.data} etag={organization.etag} onClose={() => setDialog(null)} />
+      {name === 'delete' && canDelete && organization && (
+        <DeleteOrganizationDialog organization={organization.data} etag={organization.etag} onClose={close} />
       )}
     </Section>
   );
