@@ -7,7 +7,7 @@ const BASE = ['address', 'page', 'polling', 'status', 'table', 'time', 'token'];
 const FRAME = ['access', 'dialog-buttons', 'lists', 'place'];
 
 /** What the pages of signed links share with screens. */
-const LINKS = ['attempts', 'delivery-status', 'modal', 'tile'];
+const LINKS = ['attempts', 'delivery-status', 'details', 'modal', 'tile'];
 
 /** What the destinations of events have in common. */
 const DESTINATIONS = ['events-field', 'rotate-dialog', 'trial-dialog'];
@@ -21,7 +21,7 @@ const FORMS = [
 
 /** What several screens show besides forms. */
 const PARTS = [
-  'changes', 'code-block', 'copy-text', 'details', 'download', 'event-patterns', 'event-type-filter', 'event-types',
+  'changes', 'code-block', 'copy-text', 'download', 'event-patterns', 'event-type-filter', 'event-types',
   'file-field', 'job-status', 'tree', 'unsaved', 'web-link',
 ];
 

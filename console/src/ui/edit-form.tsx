@@ -157,7 +157,7 @@ export function EditPage<T extends object>({ canEdit, ...props }: EditPageProps<
               changes={[...props.changes, ['edited', ...props.recordKey]]}
               onSaved={() => undefined}
               onCancel={discard}
-              cancelLabel="Discard changes"
+              cancelLabel="Discard"
             />
           </div>
         ) : (

@@ -5,7 +5,7 @@ import { navigate } from '../../ui/address';
 import { DeleteDialog } from '../../ui/delete-dialog';
 import { useDialog } from '../../ui/dialog-buttons';
 import { EditDialog } from '../../ui/edit-form';
-import { STATE_FORMATS, withEventPatterns } from '../../ui/events-field';
+import { STATE_FORMATS, StateField, withEventPatterns } from '../../ui/events-field';
 import { toValues } from '../../ui/field-values';
 import { ChoiceField, Field, type Values } from '../../ui/form';
 import { FormDialog } from '../../ui/form-dialog';
@@ -33,10 +33,6 @@ export default function StreamDialogs({ stream }: { stream: LogStreamDetail }) {
 }
 
 const LABELS = { enabled: 'Status', ...DESTINATION_LABELS };
-const STATES = [
-  { value: 'true', label: 'On' },
-  { value: 'false', label: 'Paused', hint: 'Entries wait in the log, and are sent once the stream is on again.' },
-];
 
 /** A credential is typed, and never shown. */
 const formatCredential = (value: string | null) => (value ? 'A new one' : 'The current one');
@@ -84,7 +80,7 @@ function EditStreamDialog({ stream, onClose }: StreamDialogProps) {
       {(values) => (
         <>
           <StreamFields values={values} isEdit />
-          <ChoiceField name="enabled" label="Status" choices={STATES} />
+          <StateField hint="Entries wait in the log, and are sent once the stream is on again." />
         </>
       )}
     </EditDialog>
