@@ -7,7 +7,7 @@ const BASE = ['address', 'page', 'polling', 'status', 'table', 'time', 'token'];
 const FRAME = ['access', 'dialog-buttons', 'lazy', 'lists', 'place'];
 
 /** What the pages of signed links share with screens. */
-const LINKS = ['attempts', 'delivery-status', 'modal', 'tile'];
+const LINKS = ['attempts', 'delivery-status', 'details', 'modal', 'tile'];
 
 /** What the destinations of events have in common. */
 const DESTINATIONS = ['events-field', 'rotate-dialog', 'trial-dialog'];
@@ -15,13 +15,13 @@ const DESTINATIONS = ['events-field', 'rotate-dialog', 'trial-dialog'];
 /** Forms, filters and dialogs. */
 const FORMS = [
   'action-dialog', 'check-field', 'curl', 'curl-button', 'delete-dialog', 'dialog', 'edit-conflict', 'edit-form', 'edits', 'entries-field',
-  'field-notes', 'field-values', 'filters', 'form', 'form-dialog', 'items-field', 'json-field', 'lazy-dialogs', 'merge', 'merge-dialog',
+  'field-notes', 'field-values', 'filters', 'form', 'form-dialog', 'items-field', 'json-field', 'lazy-dialogs', 'lines', 'merge', 'merge-dialog',
   'move-buttons', 'name-filters', 'names', 'roles', 'select-field', 'suggest-filter', 'tabs', 'time-field', 'time-filter', 'unsaved',
 ];
 
 /** What several screens show besides forms. */
 const PARTS = [
-  'changes', 'code-block', 'copy-text', 'delete-section', 'details', 'download', 'event-patterns', 'event-type-filter', 'event-types',
+  'changes', 'code-block', 'copy-text', 'delete-section', 'download', 'event-patterns', 'event-type-filter', 'event-types',
   'file-field', 'job-status', 'tree', 'web-link',
 ];
 
@@ -40,6 +40,9 @@ const AREAS: Record<string, readonly string[]> = {
 
 /** The folders with the first screens, of which each module that is loaded on its own is a file. */
 const SPLIT_FOLDERS = ['organizations', 'sign-in'];
+
+/** What the first screen loads when somebody needs it. */
+const START = ['create-dialog', 'deleted-organizations', 'my-invitations'];
 
 /** Modules of screens that are loaded on their own, because other areas need them or because they are large. */
 const SPLIT_MODULES = ['blocks', 'block-preview', 'compare', 'comparison'];
@@ -81,6 +84,7 @@ export const CHUNKS = [
   { name: 'proof', test: isIn('proof', PROOF) },
   { name: 'destinations', test: isIn('(?:ui|api)', DESTINATIONS) },
   { name: 'forms', test: isIn('(?:ui|api)', FORMS) },
+  { name: 'start', test: isIn('screens/organizations', START) },
   { name: 'parts', test: isIn('(?:ui|api)', PARTS) },
   { name: (id: string) => chunkOfFolder(folderOf(id) ?? ''), debugName: 'screens', test: isOfArea },
 ];

@@ -176,6 +176,27 @@ class Tab:
         return {"access_token": access_token, "token_type": "Bearer", "expires_in": 3600, "id_token": id_token}
 
 
+class HeldReads:
+    """The reads of a page whose URLs have a pattern. They wait for their answers."""
+
+    def __init__(self, page: Page, pattern: str) -> None:
+        self._waiting: list[Route] = []
+        self._is_released = False
+        page.route(pattern, self._hold)
+
+    def _hold(self, route: Route) -> None:
+        if self._is_released:
+            route.fallback()
+        else:
+            self._waiting.append(route)
+
+    def release(self) -> None:
+        """Let the service answer these reads, and later ones."""
+        self._is_released = True
+        for route in self._waiting:
+            route.fallback()
+
+
 _DISCOVERY: Final = {
     "issuer": ISSUER_URL,
     "authorization_endpoint": f"{ISSUER_URL}/authorize",

@@ -107,6 +107,25 @@ def test_a_service_key_is_shown_once_and_revoked_after_its_name_was_typed(open_t
     assert (key["status"], key["types"]) == ("revoked", ["invoice.*", "billing.paid"])
 
 
+def test_a_service_key_is_rotated_and_its_new_secret_is_shown_once(open_tab, seeded_service):
+    operator = operator_caller(seeded_service)
+    key = operator.post("/system/service-keys", {"name": "Invoicing"})
+    page = open_tab(user=OPERATOR).open("/operate/service-keys")
+    page.get_by_role("button", name="Rotate: Invoicing").click()
+    page.get_by_label("Hours for which the former secret still works").fill("48")
+    page.get_by_role("dialog").get_by_role("button", name="Rotate").click()
+    assert page.locator(".secret code").inner_text() != key["key"]
+    assert operator.get(f"/system/service-keys/{key['id']}")["formerSecretsUntil"] is not None
+
+
+def test_an_edition_is_fetched_in_the_background(open_tab, seeded_service):
+    page = open_tab(user=OPERATOR).open("/operate/backfill")
+    page.get_by_role("button", name="Backfill: Conference on Neural Information Processing Systems").click()
+    page.get_by_label("Edition", exact=True).select_option("2024")
+    page.get_by_role("dialog").get_by_role("button", name="Backfill").click()
+    page.get_by_role("dialog").get_by_text("Queued").wait_for()
+
+
 def test_dead_letters_are_sent_back_and_the_progress_is_shown(open_tab, seeded_service, workers):
     put_dead_letter("jobs", {"task": "erasures.run", "pk": "O#gone", "sk": "#"})
     put_dead_letter("jobs", {"task": HOSTILE, "pk": "O#gone", "sk": "#"})

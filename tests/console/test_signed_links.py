@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from local.seed.callers import Caller
 from tests.console.conftest import OpenTab
-from tests.console.tabs import Tab, person
+from tests.console.tabs import HeldReads, Tab, person
 from tests.harness.browser import accessibility_violations, content_width, save_screenshot
 from tests.harness.domains import publish_dns_records
 from tests.harness.memory_aws import discard_queued_messages
@@ -147,6 +147,16 @@ def test_a_test_message_says_what_the_receiver_answered(open_tab, maud, webhook)
     webhook["receiver"].default_reply = Reply()
     page.get_by_role("button", name="Send test message").click()
     page.get_by_text("The test message was delivered").wait_for()
+
+
+def test_deliveries_stay_but_cannot_be_opened_until_those_with_another_status_are_read(open_tab, maud, webhook):
+    page = open_portal(open_tab, maud, webhook).page
+    page.locator("table").wait_for()
+    held = HeldReads(page, "**/deliveries?status=succeeded*")
+    page.get_by_label("Status").select_option("succeeded")
+    page.locator("table[inert]").wait_for()
+    held.release()
+    page.get_by_text("No delivery is succeeded").wait_for()
 
 
 @pytest.mark.parametrize("token", ["wrong", "d2ViaG9vaw"])

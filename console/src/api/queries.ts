@@ -1,6 +1,6 @@
 /** Reads and changes of screens: records, lists, and actions with a stable idempotency key. */
 
-import { QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/preact-query';
+import { hashKey, QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/preact-query';
 import { useRef } from 'preact/hooks';
 import { MAX_POST_RETRIES, type Answer, type Call, type Client, type CreateOptions, type ListPage, type ReadOptions } from './client';
 import { useEnvironment } from './context';
@@ -11,7 +11,7 @@ const MAX_RETRIES = 2;
 /** A read that has to wait longer fails at once. Its screen then shows the failure, and counts down to the repetition. */
 const MAX_UNSEEN_DELAY_MS = 5000;
 
-/** The key of a query: the name of the resource, then the ids and filters of it. */
+/** The key of a query: the name of the resource, then its ids. The filters of a list are an object at the end. */
 export type QueryKey = readonly unknown[];
 
 /** Create the cache of records. Reads repeat twice after transient failures, unless the service asks to wait more than 5 seconds. */
@@ -65,7 +65,13 @@ export function useRecord<T>(
   });
 }
 
-/** Read a list page by page. */
+/** Return whether two keys are of the same list, with other filters. */
+function isSameList(key: QueryKey, other: QueryKey = []): boolean {
+  const isFiltered = [key, other].every((each) => typeof each.at(-1) === 'object');
+  return isFiltered && hashKey(key.slice(0, -1)) === hashKey(other.slice(0, -1));
+}
+
+/** Read a list page by page. Its former items stay, as `isPlaceholderData`, until those of other filters are read. */
 export function useList<T>(
   key: QueryKey,
   call: (client: Client, query: { cursor: string | undefined }, options: ReadOptions) => Call<ListPage<T>>,
@@ -78,6 +84,9 @@ export function useList<T>(
     queryFn: ({ pageParam, signal }) => call(client, { cursor: pageParam ?? undefined }, { signal }).then(),
     initialPageParam: null as string | null,
     getNextPageParam: (page: ListPage<T>) => page.nextCursor,
+    // Without items, there is nothing to keep, and “Nothing matches” would not be true.
+    placeholderData: (former, formerQuery) =>
+      isSameList(key, formerQuery?.queryKey) && former?.pages.some((page) => page.items.length > 0) ? former : undefined,
     enabled,
     refetchInterval: ({ state }) => interval(state.data?.pages.flatMap((page) => page.items), state.dataUpdatedAt),
   });

@@ -64,21 +64,20 @@ export function Deliveries(place: DeliveriesProps) {
   const [status, setStatus] = useState<Status | undefined>();
   const [openId, setOpenId] = useState<string | null>(null);
   const deliveries = useDeliveries(place, status);
+  const { data, error, isStale } = deliveries;
+  // Deliveries with another status do not stay beside a failure.
+  const items = error !== null && isStale ? [] : (data?.items ?? []);
+  const title = status ? `No delivery is ${status}` : 'No deliveries yet';
   return (
     <Section title="Deliveries" description="Each event that was sent to the webhook, for 90 days. Open one to see its attempts.">
       <StatusFilter value={status} onChange={setStatus} />
-      {deliveries.error !== null && <Failed error={deliveries.error} onRetry={() => void deliveries.reload()} />}
-      {!deliveries.data && deliveries.error === null && <Loading />}
-      {deliveries.data?.items.length === 0 && (
-        <Empty title={status ? `No delivery is ${status}` : 'No deliveries yet'}>Each event that matches becomes a delivery.</Empty>
-      )}
-      {!!deliveries.data?.items.length && (
-        <Table caption="Deliveries" columns={columnsOf(setOpenId)} items={deliveries.data.items} getKey={(each) => each.id} />
-      )}
-      {deliveries.data?.hasMore && (
+      {error !== null && <Failed error={error} onRetry={() => void deliveries.reload()} />}
+      {items.length > 0 && <Table caption="Deliveries" columns={columnsOf(setOpenId)} items={items} getKey={(each) => each.id} isStale={isStale} />}
+      {items.length === 0 && error === null && (data && !isStale ? <Empty title={title}>Each event that matches becomes a delivery.</Empty> : <Loading />)}
+      {data?.hasMore && (
         <div class="list-footer">
-          <button type="button" class="button" onClick={deliveries.showMore}>
-            Load more
+          <button type="button" class="button" disabled={isStale} onClick={deliveries.showMore}>
+            {isStale ? 'Loading' : 'Load more'}
           </button>
         </div>
       )}

@@ -25,19 +25,25 @@ export function useLink(): OpenLink {
 }
 
 interface Reading<T> {
+  /** The key of the data. */
+  key: string;
   data: T | null;
   error: unknown;
 }
 
-/** Read something, again when `key` changes, and again from time to time while it is live and the tab is visible. */
+/**
+ * Read something, again when `key` changes, and again from time to time while it is live and the tab is visible.
+ *
+ * `isStale`: whether the data are those of the former key, until those of this one are read.
+ */
 export function useReading<T>(key: string, read: () => PromiseLike<T>, isLive: (data: T) => boolean = () => false) {
   const { end } = useLink();
-  const [state, setState] = useState<Reading<T>>({ data: null, error: null });
+  const [state, setState] = useState<Reading<T>>({ key, data: null, error: null });
   const last = useRef({ key, text: '', intervalMs: null as number | null });
   const load = async () => {
     try {
       const data = await read();
-      if (last.current.key === key) setState({ data, error: null });
+      if (last.current.key === key) setState({ key, data, error: null });
     } catch (error) {
       if (hasStatus(error, 401)) end();
       if (last.current.key === key) setState((old) => ({ ...old, error }));
@@ -45,7 +51,7 @@ export function useReading<T>(key: string, read: () => PromiseLike<T>, isLive: (
   };
   useEffect(() => {
     last.current = { key, text: '', intervalMs: null };
-    setState({ data: null, error: null });
+    setState((old) => ({ ...old, error: null }));
     void load();
   }, [key]);
   useEffect(() => {
@@ -60,7 +66,7 @@ export function useReading<T>(key: string, read: () => PromiseLike<T>, isLive: (
       removeEventListener('visibilitychange', repeat);
     };
   }, [state]);
-  return { ...state, reload: load };
+  return { ...state, isStale: state.key !== key, reload: load };
 }
 
 /** Change something. An attempt that is repeated after a failure has the same idempotency key. */

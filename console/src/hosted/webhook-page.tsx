@@ -2,10 +2,11 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { AttemptCounts, Webhook, WebhookStatistics } from '../api/client';
+import { Details, timeDetail } from '../ui/details';
 import { Failed, Loading, Problem } from '../ui/states';
 import { Status, toWords, type Tone } from '../ui/status';
 import { Tile } from '../ui/tile';
-import { Time, TimeLabel, ZoneSwitch } from '../ui/time';
+import { ZoneSwitch } from '../ui/time';
 import { showToast } from '../ui/toast';
 import { Deliveries } from './deliveries';
 import { useChange, useLink, useReading } from './link';
@@ -100,36 +101,14 @@ function State({ webhook }: { webhook: Webhook }) {
   return (
     <>
       {webhook.disabledReason && <p class="notice bad">{webhook.disabledReason}</p>}
-      <dl class="details">
-        <dt>Status</dt>
-        <dd>
-          <Status tone={TONES[webhook.status]}>{toWords(webhook.status)}</Status>
-        </dd>
-        <dt>Events</dt>
-        <dd>
-          <code>{webhook.events.join(', ')}</code>
-        </dd>
-        {webhook.failingSince && (
-          <>
-            <dt>
-              <TimeLabel>Failing since</TimeLabel>
-            </dt>
-            <dd>
-              <Time value={webhook.failingSince} />
-            </dd>
-          </>
-        )}
-        {webhook.formerSecretsUntil && (
-          <>
-            <dt>
-              <TimeLabel>Former secrets until</TimeLabel>
-            </dt>
-            <dd>
-              <Time value={webhook.formerSecretsUntil} />
-            </dd>
-          </>
-        )}
-      </dl>
+      <Details
+        items={[
+          ['Status', <Status tone={TONES[webhook.status]}>{toWords(webhook.status)}</Status>],
+          ['Events', <code>{webhook.events.join(', ')}</code>],
+          ...(webhook.failingSince ? [timeDetail('Failing since', webhook.failingSince)] : []),
+          ...(webhook.formerSecretsUntil ? [timeDetail('Former secrets until', webhook.formerSecretsUntil)] : []),
+        ]}
+      />
     </>
   );
 }

@@ -42,7 +42,7 @@ function useProducts(organizationId: string | undefined): Command[] {
   const id = organizationId ?? '';
   const enabled = { enabled: id !== '' };
   const platforms = useList(
-    ['platforms', { organizationId: id }],
+    ['platforms', 'of', id],
     (client, page, options) => client.platforms.list({ ...page, organizationId: id }, options),
     enabled,
   );

@@ -6,7 +6,36 @@ import { useAction, type QueryKey } from '../api/queries';
 import { ConfirmDialog } from './dialog';
 import { showToast } from './toast';
 
-export interface ActionDialogProps<T> {
+/** What follows the call of a dialog. `V`: what the user has entered. */
+export interface Outcome<T, V = void> {
+  /** Keys of the queries whose data the call changes. */
+  changes: QueryKey[];
+  doneText?: string | ((result: T, values: V) => string);
+  /** What follows. Without it, the dialog is closed. */
+  onDone?: (result: T, values: V) => void;
+  /** What is shown after the call in place of the dialog, such as a secret. If it is null, what else follows is done. */
+  renderResult?: (result: T) => ComponentChildren;
+  onClose: () => void;
+}
+
+/** Make the call of a dialog. `shown` is what is shown after it in place of the dialog. */
+export function useDialogAction<T, V>(
+  call: (client: Client, values: V, options: ChangeOptions) => PromiseLike<T>,
+  { changes, doneText, onDone, renderResult, onClose }: Outcome<T, V>,
+) {
+  const action = useAction({
+    call,
+    changes,
+    onSuccess: (result, values: V) => {
+      if (renderResult?.(result)) return;
+      if (doneText) showToast(typeof doneText === 'string' ? doneText : doneText(result, values));
+      (onDone ?? onClose)(result, values);
+    },
+  });
+  return { action, shown: action.data === undefined ? null : renderResult?.(action.data) };
+}
+
+export interface ActionDialogProps<T> extends Outcome<T> {
   title: string;
   confirmLabel: string;
   /** What has to be typed, if the action cannot be undone. */
@@ -16,26 +45,10 @@ export interface ActionDialogProps<T> {
   /** What happens. */
   children: ComponentChildren;
   call: (client: Client, options?: ChangeOptions) => PromiseLike<T>;
-  /** Keys of the queries whose data the action changes. */
-  changes: QueryKey[];
-  doneText?: string | ((result: T) => string);
-  /** What follows. Without it, the dialog is closed. */
-  onDone?: (result: T) => void;
-  /** What is shown after the action in place of the question, such as a secret. */
-  renderResult?: (result: T) => ComponentChildren;
-  onClose: () => void;
 }
 
 /** Confirm an action, or show its result. */
-export function ActionDialog<T>({ call, changes, doneText, onDone, renderResult, ...props }: ActionDialogProps<T>) {
-  const action = useAction({
-    call: (client, _: void, options) => call(client, options),
-    changes,
-    onSuccess: (result) => {
-      if (doneText) showToast(typeof doneText === 'string' ? doneText : doneText(result));
-      if (!renderResult) (onDone ?? props.onClose)(result);
-    },
-  });
-  if (renderResult && action.data !== undefined) return <>{renderResult(action.data)}</>;
-  return <ConfirmDialog {...props} action={action} call={call} />;
+export function ActionDialog<T>({ call, ...props }: ActionDialogProps<T>) {
+  const { action, shown } = useDialogAction((client, _: void, options) => call(client, options), props);
+  return <>{shown ?? <ConfirmDialog {...props} action={action} call={call} />}</>;
 }

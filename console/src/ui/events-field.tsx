@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { ApiProblem } from '../api/problems';
 import { useEventTypeNames } from './event-types';
 import { FieldNotes } from './field-notes';
-import { useField, type Values } from './form';
+import { ChoiceField, useField, type Values } from './form';
 import type { Fields } from './merge';
 
 /** The value of the field that stands for all event types. */
@@ -23,6 +23,15 @@ export function withEventPatterns({ events, ...others }: Fields): Fields {
 
 /** How the state of what receives events is shown after a conflict. */
 export const STATE_FORMATS = { enabled: (value: boolean) => (value ? 'On' : 'Paused') };
+
+/** The field `enabled` of a form. `hint`: what becomes of events meanwhile. */
+export function StateField({ hint }: { hint: string }) {
+  const choices = [
+    { value: 'true', label: 'On' },
+    { value: 'false', label: 'Paused', hint },
+  ];
+  return <ChoiceField name="enabled" label="Status" choices={choices} />;
+}
 
 /** The field `events` of a form: patterns, one in each line of its value. */
 export function EventsField() {

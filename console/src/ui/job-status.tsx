@@ -2,9 +2,9 @@
 
 import { Status, toWords, type Tone } from './status';
 
-type JobStatusCode = 'queued' | 'running' | 'completed' | 'failed';
+type JobStatusCode = 'queued' | 'running' | 'completed' | 'failed' | 'expired';
 
-const TONES: Record<JobStatusCode, Tone> = { queued: 'neutral', running: 'warning', completed: 'good', failed: 'bad' };
+const TONES: Record<JobStatusCode, Tone> = { queued: 'neutral', running: 'warning', completed: 'good', failed: 'bad', expired: 'neutral' };
 
 /** Show the state of a job. */
 export function JobStatus({ status }: { status: JobStatusCode }) {

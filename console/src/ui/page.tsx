@@ -10,7 +10,7 @@ interface PageHeaderProps {
   actions?: ComponentChildren;
 }
 
-/** The title of a screen. It receives the focus when the screen opens, so that screen readers announce it. */
+/** The title of a screen, in which lines end behind dots and slashes. It receives the focus when the screen opens, so that screen readers announce it. */
 export function PageHeader({ title, description, actions }: PageHeaderProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -21,7 +21,7 @@ export function PageHeader({ title, description, actions }: PageHeaderProps) {
     <header class="page-header">
       <div>
         <h1 ref={heading} tabIndex={-1}>
-          {title}
+          {title.split(/(?<=[./])/).flatMap((part) => [part, <wbr />])}
         </h1>
         {description && <p>{description}</p>}
       </div>

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { Failed, Loading, RequestIdentity, RetryButton } from './states';
+import { toWords } from './status';
 import { nameZone, TimeLabel, useZone } from './time';
 
 export interface Column<T> {
@@ -16,13 +17,15 @@ interface TableProps<T> {
   columns: readonly Column<T>[];
   items: readonly T[];
   getKey: (item: T) => string;
+  /** Whether other items are about to replace these. They are shown, but nothing can be done with them. */
+  isStale?: boolean;
 }
 
 /** A table. */
-export function Table<T>({ caption, columns, items, getKey }: TableProps<T>) {
+export function Table<T>({ caption, columns, items, getKey, isStale = false }: TableProps<T>) {
   const zoneName = nameZone(useZone());
   return (
-    <table class="table">
+    <table class="table" inert={isStale} aria-busy={isStale}>
       <caption class="hidden-visually">
         {caption}
         {columns.some((column) => column.kind === 'time') && `, times in ${zoneName}`}
@@ -43,7 +46,7 @@ export function Table<T>({ caption, columns, items, getKey }: TableProps<T>) {
                 class={CELL_CLASSES[column.kind ?? 'text']}
                 data-label={column.kind === 'time' ? `${column.title} (${zoneName})` : column.title}
               >
-                {column.render(item)}
+                <div>{column.render(item)}</div>
               </td>
             ))}
           </tr>
@@ -74,6 +77,7 @@ function ColumnHead({ title, kind }: { title: string; kind: Column<never>['kind'
 export interface ListQuery<T> {
   items: readonly T[];
   isPending: boolean;
+  isPlaceholderData: boolean;
   isFetchingNextPage: boolean;
   hasNextPage: boolean;
   error: Error | null;
@@ -83,7 +87,7 @@ export interface ListQuery<T> {
   fetchNextPage: () => unknown;
 }
 
-interface ListProps<T> extends Omit<TableProps<T>, 'items'> {
+interface ListStatesProps<T> {
   query: ListQuery<T>;
   /** What is shown if the list has no items. */
   empty: ComponentChildren;
@@ -91,8 +95,29 @@ interface ListProps<T> extends Omit<TableProps<T>, 'items'> {
   noun: string;
 }
 
-/** A list of records with its states: loading, failed, stale, empty, and more to load. */
-export function List<T>({ query, empty, noun, ...table }: ListProps<T>) {
+interface ListProps<T> extends ListStatesProps<T>, Pick<TableProps<T>, 'columns' | 'getKey'> {
+  /** What the list is called for screen readers, if not by the plural of the noun. */
+  caption?: string;
+}
+
+/** A list of records in a table. */
+export function List<T>({ caption, columns, getKey, ...states }: ListProps<T>) {
+  const { query, noun } = states;
+  return (
+    <ListStates {...states}>
+      <Table
+        caption={caption ?? toWords(toPlural(noun))}
+        columns={columns}
+        items={query.items}
+        getKey={getKey}
+        isStale={query.isPlaceholderData}
+      />
+    </ListStates>
+  );
+}
+
+/** The states of a list: loading, failed, stale, empty, and more to load. The children show the items. */
+export function ListStates<T>({ query, empty, noun, children }: ListStatesProps<T> & { children: ComponentChildren }) {
   if (query.isPending) return <Loading />;
   if (query.error && query.items.length === 0) return <Failed error={query.error} onRetry={() => query.refetch()} />;
   // A page can be empty although others follow.
@@ -101,9 +126,9 @@ export function List<T>({ query, empty, noun, ...table }: ListProps<T>) {
   return (
     <>
       {query.error && <Stale query={query} />}
-      <Table {...table} items={query.items} />
+      {children}
       <div class="list-footer">
-        <span>{query.hasNextPage ? `The first ${count}` : count}</span>
+        <span role="status">{query.isPlaceholderData ? 'Loading' : query.hasNextPage ? `The first ${count}` : count}</span>
         {query.hasNextPage && (
           <button type="button" class="button" disabled={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
             {query.isFetchingNextPage ? 'Loading' : 'Load more'}

@@ -3,7 +3,7 @@
 import { operations } from '../../api/access';
 import type { ApiKey, ListPage, PrincipalName } from '../../api/client';
 import { useList } from '../../api/queries';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { actionsColumn, DialogButton } from '../../ui/dialog-buttons';
 import { PageHeader } from '../../ui/page';
 import { useCan, useOrganizationId } from '../../ui/place';
@@ -78,7 +78,6 @@ function KeyStatus({ apiKey: { status, revokedBecause, formerSecretsUntil } }: {
 /** The screen. */
 export default function ApiKeys() {
   const organizationId = useOrganizationId();
-  const [dialog, setDialog] = useParameter('dialog');
   const query = useList(['organizations', organizationId, 'api-keys'], (client, page, options) =>
     client.organizations.apiKeys.list(organizationId, { ...page, include: 'names' }, options),
   );
@@ -91,7 +90,6 @@ export default function ApiKeys() {
       <List
         query={query}
         noun="API key"
-        caption="API keys"
         columns={[...columnsOf(names), useActionsColumn()]}
         getKey={(each) => each.id}
         empty={
@@ -100,7 +98,7 @@ export default function ApiKeys() {
           </Empty>
         }
       />
-      <Dialogs keys={query.items} dialog={dialog} onClose={() => setDialog(null)} />
+      <Dialogs keys={query.items} />
     </>
   );
 }
@@ -118,18 +116,12 @@ function useActionsColumn(): Column<ApiKey> {
   }));
 }
 
-interface DialogsProps {
-  keys: readonly ApiKey[];
-  dialog: string | null;
-  onClose: () => void;
-}
-
 /** The dialog that the address names. */
-function Dialogs({ keys, dialog, onClose }: DialogsProps) {
-  const [name, id] = (dialog ?? '').split(':');
-  if (name === 'create') return <CreateKeyDialog onClose={onClose} />;
+function Dialogs({ keys }: { keys: readonly ApiKey[] }) {
+  const { name, id, close } = useDialog();
+  if (name === 'create') return <CreateKeyDialog onClose={close} />;
   const apiKey = keys.find((each) => each.id === id);
   if (!apiKey) return null;
-  if (name === 'rotate') return <RotateKeyDialog apiKey={apiKey} onClose={onClose} />;
-  return name === 'revoke' ? <RevokeKeyDialog apiKey={apiKey} onClose={onClose} /> : null;
+  if (name === 'rotate') return <RotateKeyDialog apiKey={apiKey} onClose={close} />;
+  return name === 'revoke' ? <RevokeKeyDialog apiKey={apiKey} onClose={close} /> : null;
 }

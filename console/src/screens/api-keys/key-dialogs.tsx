@@ -1,10 +1,9 @@
 /** The dialogs that rotate and revoke an API key. */
 
-import type { ApiKey, Client } from '../../api/client';
-import { useAction } from '../../api/queries';
+import type { ApiKey } from '../../api/client';
 import { ActionDialog } from '../../ui/action-dialog';
-import { Dialog, DialogFooter, SecretDialog } from '../../ui/dialog';
-import { Form, type Values } from '../../ui/form';
+import { SecretDialog } from '../../ui/dialog';
+import { FormDialog } from '../../ui/form-dialog';
 import { useOrganizationId } from '../../ui/place';
 import { SelectField } from '../../ui/select-field';
 
@@ -23,33 +22,30 @@ const OVERLAPS = [
 /** Replace the secret of a key, and show the new one once. The former secret works for some more hours. */
 export function RotateKeyDialog({ apiKey, onClose }: KeyDialogProps) {
   const organizationId = useOrganizationId();
-  const rotate = (client: Client, { graceHours }: Values, options = {}) =>
-    client.organizations.apiKeys.rotate(organizationId, apiKey.id, { graceHours: Number(graceHours) }, options);
-  const action = useAction({ call: rotate, changes: [['organizations', organizationId, 'api-keys']] });
-  if (action.data) {
-    return (
-      <SecretDialog title={`The new secret of ${apiKey.name}`} secret={action.data.key ?? ''} onClose={onClose}>
-        Put it into the program that uses the key, before the former secret stops working.
-      </SecretDialog>
-    );
-  }
   return (
-    <Dialog title={`Rotate ${apiKey.name}?`} onClose={onClose}>
-      <Form name={`rotate-${apiKey.id}`} initial={{ graceHours: '24' }} error={action.error} onSubmit={action.mutate}>
-        {(values) => (
-          <>
-            <p>The key gets a new secret. Its scopes, networks and expiry stay.</p>
-            <SelectField name="graceHours" label="The former secret still works for" choices={OVERLAPS} />
-            <DialogFooter
-              submitLabel="Rotate"
-              onCancel={onClose}
-              isPending={action.isPending}
-              call={(client) => rotate(client, values)}
-            />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Rotate ${apiKey.name}?`}
+      name={`rotate-${apiKey.id}`}
+      initial={{ graceHours: '24' }}
+      submitLabel="Rotate"
+      call={(client, { graceHours }, options) =>
+        client.organizations.apiKeys.rotate(organizationId, apiKey.id, { graceHours: Number(graceHours) }, options)
+      }
+      changes={[['organizations', organizationId, 'api-keys']]}
+      renderResult={({ key }) => (
+        <SecretDialog title={`The new secret of ${apiKey.name}`} secret={key ?? ''} onClose={onClose}>
+          Put it into the program that uses the key, before the former secret stops working.
+        </SecretDialog>
+      )}
+      onClose={onClose}
+    >
+      {() => (
+        <>
+          <p>The key gets a new secret. Its scopes, networks and expiry stay.</p>
+          <SelectField name="graceHours" label="The former secret still works for" choices={OVERLAPS} />
+        </>
+      )}
+    </FormDialog>
   );
 }
 

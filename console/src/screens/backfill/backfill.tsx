@@ -12,6 +12,14 @@ import { List, type Column } from '../../ui/table';
 import { JobDialog } from '../research/job-dialog';
 import { countOutputs, describeYears } from '../research/venue';
 
+const COLUMNS: readonly Column<Venue>[] = [
+  { title: 'Venue', kind: 'primary', render: (each) => each.name },
+  { title: 'Editions', render: describeYears },
+  { title: 'Fetched editions', kind: 'number', render: (each) => each.editions.filter((edition) => edition.outputCount > 0).length },
+  { title: 'Works', kind: 'number', render: (each) => countOutputs(each).toLocaleString('en') },
+  actionsColumn(({ id, name }) => ({ id, name, actions: [{ dialog: 'backfill', text: 'Backfill' }] })),
+];
+
 /** The screen. */
 export default function Backfill() {
   const { name, id, open, close } = useDialog();
@@ -26,7 +34,6 @@ export default function Backfill() {
       <List
         query={query}
         noun="venue"
-        caption="Venues"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={<Empty title="No venues">The release lists the venues whose editions can be fetched.</Empty>}
@@ -36,14 +43,6 @@ export default function Backfill() {
     </>
   );
 }
-
-const COLUMNS: readonly Column<Venue>[] = [
-  { title: 'Venue', kind: 'primary', render: (each) => each.name },
-  { title: 'Editions', render: describeYears },
-  { title: 'Fetched editions', kind: 'number', render: (each) => each.editions.filter((edition) => edition.outputCount > 0).length },
-  { title: 'Works', kind: 'number', render: (each) => countOutputs(each).toLocaleString('en') },
-  actionsColumn(({ id, name }) => ({ id, name, actions: [{ dialog: 'backfill', text: 'Backfill' }] })),
-];
 
 interface BackfillDialogProps {
   venue: Venue;
@@ -69,7 +68,9 @@ function BackfillDialog({ venue, onClose, onStart }: BackfillDialogProps) {
       {() => (
         <>
           <SelectField name="edition" label="Edition" choices={choices} />
-          <p class="small muted">All its works are fetched and reconciled in the background. Works that have not changed stay as they are.</p>
+          <p class="small muted">
+            All its works are fetched and reconciled in the background. Works that have not changed stay as they are.
+          </p>
         </>
       )}
     </FormDialog>

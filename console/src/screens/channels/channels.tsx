@@ -3,7 +3,7 @@
 import { operations } from '../../api/access';
 import type { Channel } from '../../api/client';
 import { useList } from '../../api/queries';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { actionsColumn, DialogButton } from '../../ui/dialog-buttons';
 import { EventPatterns } from '../../ui/event-patterns';
 import { PageHeader } from '../../ui/page';
@@ -22,14 +22,13 @@ export default function Channels() {
   const query = useList(['organizations', organizationId, 'channels'], (client, page, options) =>
     client.organizations.integrationChannels.list(organizationId, page, options),
   );
-  const createButton = canCreate && <DialogButton dialog="create" kind="primary">Create</DialogButton>;
+  const createButton = canCreate && <DialogButton dialog="create" kind="primary">Create channel</DialogButton>;
   return (
     <>
       <PageHeader title="Channels" description="Chat rooms that receive events as sentences." actions={createButton} />
       <List
         query={query}
         noun="channel"
-        caption="Channels"
         columns={useColumns()}
         getKey={(each) => each.id}
         empty={
@@ -74,16 +73,14 @@ function ChannelState({ channel }: { channel: Channel }) {
   return (
     <>
       <Status tone="bad">Needs attention</Status>
-      {channel.lastError && <span class="sub answer">{channel.lastError}</span>}
+      {channel.lastError && <span class="sub long">{channel.lastError}</span>}
     </>
   );
 }
 
 /** The dialog that the address names. */
 function Dialogs({ channels }: { channels: readonly Channel[] }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const onClose = () => setDialog(null);
-  const [name, id] = (dialog ?? '').split(':');
+  const { name, id, close: onClose } = useDialog();
   if (name === 'create') return <CreateDialog onClose={onClose} />;
   const channel = channels.find((each) => each.id === id);
   if (!channel) return null;

@@ -3,7 +3,7 @@
 import type { Channel, ChannelCreate, ChannelPatch } from '../../api/client';
 import { DeleteDialog } from '../../ui/delete-dialog';
 import { EditDialog } from '../../ui/edit-form';
-import { ALL_EVENTS, EventsField, STATE_FORMATS, toEventPatterns, withEventPatterns } from '../../ui/events-field';
+import { ALL_EVENTS, EventsField, STATE_FORMATS, StateField, toEventPatterns, withEventPatterns } from '../../ui/events-field';
 import { ChoiceField, Field, type Values } from '../../ui/form';
 import { FormDialog } from '../../ui/form-dialog';
 import type { Fields } from '../../ui/merge';
@@ -18,10 +18,6 @@ interface ChannelDialogProps {
 
 const INITIAL: Values = { provider: 'slack', name: '', config: '', events: ALL_EVENTS };
 const LABELS = { config: 'URL', enabled: 'Status' };
-const STATES = [
-  { value: 'true', label: 'On' },
-  { value: 'false', label: 'Paused', hint: 'Events that occur meanwhile are not sent.' },
-];
 
 function toBody(values: Values): ChannelCreate {
   return {
@@ -102,7 +98,7 @@ export function EditChannelDialog({ channel, onClose }: ChannelDialogProps) {
         <>
           <ChannelFields provider={values.provider} />
           <p class="small muted">The URL is secret, so parts of it are masked. It stays as it is unless you replace it.</p>
-          <ChoiceField name="enabled" label="Status" choices={STATES} />
+          <StateField hint="Events that occur meanwhile are not sent." />
         </>
       )}
     </EditDialog>

@@ -3,14 +3,15 @@
 import { useEffect } from 'preact/hooks';
 import type { DeadLetter, DeadLetterQueue, Redrive } from '../../api/client';
 import { useList, useRecord } from '../../api/queries';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo, useDialog } from '../../ui/address';
+import { actionsColumn } from '../../ui/dialog-buttons';
 import { isPendingJob, JobStatus } from '../../ui/job-status';
 import { PageHeader, Section } from '../../ui/page';
 import { Empty } from '../../ui/states';
-import { Status, toWords } from '../../ui/status';
+import { Status } from '../../ui/status';
 import { List, RecordView, Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
-import { RedriveDialog, RedriveProgress } from './dialogs';
+import { nameQueue, RedriveDialog, RedriveProgress } from './dialogs';
 
 const MESSAGES: readonly Column<DeadLetter>[] = [
   {
@@ -40,7 +41,7 @@ const QUEUES: readonly Column<DeadLetterQueue>[] = [
     kind: 'primary',
     render: (each) => (
       <>
-        {toWords(each.queue)}
+        {nameQueue(each.queue)}
         <span class="sub">{each.name}</span>
       </>
     ),
@@ -51,15 +52,20 @@ const QUEUES: readonly Column<DeadLetterQueue>[] = [
       each.messageCount > 0 ? <Status tone="bad">{`About ${each.messageCount}`}</Status> : <Status tone="good">None</Status>,
   },
   { title: 'Oldest shown', kind: 'time', render: (each) => <Time value={each.oldestSentAt} /> },
+  actionsColumn(({ queue, messageCount }) => ({
+    id: queue,
+    name: queue,
+    actions: [{ dialog: 'redrive', text: 'Send back', isShown: messageCount > 0 }],
+  })),
 ];
 
 const REDRIVES: readonly Column<Redrive>[] = [
   {
     title: 'Queue',
     kind: 'primary',
-    render: (each) => <a href={linkTo('/operate/dead-letters', { dialog: `progress:${each.id}` })}>{toWords(each.queue)}</a>,
+    render: (each) => <a href={linkTo('/operate/dead-letters', { dialog: `progress:${each.id}` })}>{nameQueue(each.queue)}</a>,
   },
-  { title: 'State', render: (each) => <JobStatus status={each.status} /> },
+  { title: 'Status', render: (each) => <JobStatus status={each.status} /> },
   { title: 'Sent back', kind: 'number', render: (each) => each.sent },
   { title: 'Skipped', kind: 'number', render: (each) => each.skipped },
   { title: 'Started', kind: 'time', render: (each) => <Time value={each.createdAt} /> },
@@ -70,11 +76,8 @@ const REDRIVES: readonly Column<Redrive>[] = [
 export default function DeadLetters() {
   // Each look counts in `receiveCount`, so the queues are read again only when asked for, and after a redrive.
   const query = useRecord(['system', 'dead-letters'], (client, options) => client.system.deadLetters.get(options));
-  const [dialog, setDialog] = useParameter('dialog');
-  const close = () => setDialog(null);
-  const [name, id = ''] = (dialog ?? '').split(':');
-  const queues = query.data?.data.queues ?? [];
-  const queue = queues.find((each) => each.queue === id);
+  const { name, id, open, close } = useDialog();
+  const queue = query.data?.data.queues.find((each) => each.queue === id)?.queue;
   const lookButton = (
     <button type="button" class="button" disabled={query.isFetching} onClick={() => void query.refetch()}>
       {query.isFetching ? 'Looking' : 'Look again'}
@@ -89,41 +92,25 @@ export default function DeadLetters() {
       />
       <RecordView query={query}>{(letters) => <Queues queues={letters.queues} />}</RecordView>
       <Redrives onEnd={() => void query.refetch()} />
-      {name === 'redrive' && queue && <RedriveDialog queue={queue} onClose={close} onStart={(started) => setDialog(`progress:${started}`)} />}
+      {name === 'redrive' && queue && <RedriveDialog queue={queue} onClose={close} onStart={(started) => open(`progress:${started}`)} />}
       {name === 'progress' && <RedriveProgress id={id} onClose={close} />}
     </>
   );
 }
 
 function Queues({ queues }: { queues: readonly DeadLetterQueue[] }) {
-  const [, setDialog] = useParameter('dialog');
   return (
     <>
-      <Table
-        caption="Dead-letter queues"
-        columns={[...QUEUES, createActions((queue) => setDialog(`redrive:${queue}`))]}
-        items={queues}
-        getKey={(each) => each.queue}
-      />
+      <Table caption="Dead-letter queues" columns={QUEUES} items={queues} getKey={(each) => each.queue} />
       {queues
         .filter((each) => each.messages.length > 0)
         .map(({ queue, messages }) => (
-          <Section key={queue} title={`First messages of ${queue}`} description="Bodies are not shown, because they can name records of customers.">
+          <Section key={queue} title={`First messages of ${nameQueue(queue)}`} description="Bodies are not shown, because they can name records of customers.">
             <Table caption={`Messages of ${queue}`} columns={MESSAGES} items={messages} getKey={(each) => each.messageId} />
           </Section>
         ))}
     </>
   );
-}
-
-function createActions(onRedrive: (queue: string) => void): Column<DeadLetterQueue> {
-  const render = (each: DeadLetterQueue) =>
-    each.messageCount > 0 && (
-      <button type="button" class="quiet" aria-label={`Send back: ${each.queue}`} onClick={() => onRedrive(each.queue)}>
-        Send back
-      </button>
-    );
-  return { title: 'Actions', kind: 'actions', render };
 }
 
 function Redrives({ onEnd }: { onEnd: () => void }) {
@@ -140,7 +127,6 @@ function Redrives({ onEnd }: { onEnd: () => void }) {
       <List
         query={query}
         noun="redrive"
-        caption="Redrives"
         columns={REDRIVES}
         getKey={(each) => each.id}
         empty={<Empty title="No redrives yet">A redrive sends the messages of a queue back to it, in the background.</Empty>}

@@ -1,15 +1,22 @@
 /** The dialogs that start a redrive, and show its progress. */
 
-import type { Client, DeadLetterQueue, Redrive } from '../../api/client';
-import { useAction, useRecord } from '../../api/queries';
+import type { DeadLetterQueue } from '../../api/client';
+import { useRecord } from '../../api/queries';
 import { Details, timeDetail } from '../../ui/details';
-import { DetailDialog, Dialog, DialogFooter } from '../../ui/dialog';
-import { Field, Form, type Values } from '../../ui/form';
+import { DetailDialog } from '../../ui/dialog';
+import { Field } from '../../ui/form';
+import { FormDialog } from '../../ui/form-dialog';
 import { isPendingJob, JobStatus } from '../../ui/job-status';
+import { toWords } from '../../ui/status';
 import { RecordView } from '../../ui/table';
 
+/** Return what a queue is called, such as “Deliveries slow”. */
+export function nameQueue(queue: DeadLetterQueue['queue']): string {
+  return toWords(queue.replaceAll('-', ' '));
+}
+
 interface RedriveDialogProps {
-  queue: DeadLetterQueue;
+  queue: DeadLetterQueue['queue'];
   onClose: () => void;
   /** Called with the id of the redrive. */
   onStart: (id: string) => void;
@@ -17,24 +24,27 @@ interface RedriveDialogProps {
 
 /** Send the messages of a queue back. */
 export function RedriveDialog({ queue, onClose, onStart }: RedriveDialogProps) {
-  const call = (client: Client, values: Values, options = {}) =>
-    client.system.deadLetters.redrive({ queue: queue.queue, maxMessages: Number(values.maxMessages) }, options);
-  const action = useAction({ call, changes: [['system', 'redrives']], onSuccess: (redrive: Redrive) => onStart(redrive.id) });
   return (
-    <Dialog title={`Send back the messages of ${queue.queue}`} onClose={onClose}>
-      <Form name="redrive" initial={{ maxMessages: '1000' }} error={action.error} onSubmit={action.mutate}>
-        {(values) => (
-          <>
-            <p>
-              The work is tried again. Messages of tasks that this release does not have are skipped. Those that fail again
-              return after five attempts.
-            </p>
-            <Field name="maxMessages" label="Messages at most" type="number" required hint="Up to 10,000." />
-            <DialogFooter submitLabel="Send back" onCancel={onClose} isPending={action.isPending} call={(client) => call(client, values)} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Send back the messages of ${queue}`}
+      name="redrive"
+      initial={{ maxMessages: '1000' }}
+      submitLabel="Send back"
+      call={(client, { maxMessages }, options) => client.system.deadLetters.redrive({ queue, maxMessages: Number(maxMessages) }, options)}
+      changes={[['system', 'redrives']]}
+      onDone={({ id }) => onStart(id)}
+      onClose={onClose}
+    >
+      {() => (
+        <>
+          <p>
+            The work is tried again. Messages of tasks that this release does not have are skipped. Those that fail again
+            return after five attempts.
+          </p>
+          <Field name="maxMessages" label="Messages at most" type="number" required hint="Up to 10,000." />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -49,8 +59,8 @@ export function RedriveProgress({ id, onClose }: { id: string; onClose: () => vo
         {(redrive) => (
           <Details
             items={[
-              ['State', <JobStatus status={redrive.status} />],
-              ['Queue', redrive.queue],
+              ['Status', <JobStatus status={redrive.status} />],
+              ['Queue', nameQueue(redrive.queue)],
               ['Sent back', `${redrive.sent} of at most ${redrive.maxMessages}`],
               ['Skipped', redrive.skipped],
               ['Why it failed', redrive.error],

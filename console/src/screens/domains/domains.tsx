@@ -2,9 +2,10 @@
 
 import type { PlatformDomain } from '../../api/client';
 import { useList, useRecord } from '../../api/queries';
-import { linkTo, useChoice, useParameter } from '../../ui/address';
+import { linkTo, useChoice, useDialog } from '../../ui/address';
+import { actionsColumn } from '../../ui/dialog-buttons';
 import { DnsRecords, DomainStatus } from '../../ui/dns-records';
-import { Dialog } from '../../ui/dialog';
+import { DetailDialog } from '../../ui/dialog';
 import { SelectFilter } from '../../ui/filters';
 import { useOrganizationId } from '../../ui/place';
 import { PageHeader } from '../../ui/page';
@@ -14,51 +15,38 @@ import { Time } from '../../ui/time';
 
 const STATUSES = ['none', 'pending', 'verified', 'failed', 'lapsed'] as const;
 
-function columnsOf(showRecords: (platformId: string) => void): readonly Column<PlatformDomain>[] {
-  return [
-    {
-      title: 'Platform',
-      kind: 'primary',
-      render: (each) => (
-        <>
-          <a href={linkTo(`/p/${each.platformId}`)}>{each.platformName}</a>
-          <span class="sub">{each.subdomain}</span>
-        </>
-      ),
-    },
-    { title: 'Domain', render: (each) => each.customDomain ?? <span class="muted">None</span> },
-    { title: 'Status', render: (each) => <DomainStatus status={each.verificationStatus} /> },
-    { title: 'Verified', kind: 'time', render: (each) => <Time value={each.verifiedAt} /> },
-    { title: 'Last checked', kind: 'time', render: (each) => <Time value={each.lastCheckedAt} /> },
-    {
-      title: 'Actions',
-      kind: 'actions',
-      render: (each) =>
-        each.customDomain && (
-          <button
-            type="button"
-            class="quiet"
-            aria-label={`DNS records: ${each.customDomain}`}
-            onClick={() => showRecords(each.platformId)}
-          >
-            DNS records
-          </button>
-        ),
-    },
-  ];
-}
+const COLUMNS: readonly Column<PlatformDomain>[] = [
+  {
+    title: 'Platform',
+    kind: 'primary',
+    render: (each) => (
+      <>
+        <a href={linkTo(`/p/${each.platformId}`)}>{each.platformName}</a>
+        <span class="sub">{each.subdomain}</span>
+      </>
+    ),
+  },
+  { title: 'Domain', render: (each) => each.customDomain ?? <span class="muted">None</span> },
+  { title: 'Status', render: (each) => <DomainStatus status={each.verificationStatus} /> },
+  { title: 'Verified', kind: 'time', render: (each) => <Time value={each.verifiedAt} /> },
+  { title: 'Last checked', kind: 'time', render: (each) => <Time value={each.lastCheckedAt} /> },
+  actionsColumn(({ platformId, customDomain }) => ({
+    id: platformId,
+    name: customDomain ?? '',
+    actions: [{ dialog: 'records', text: 'DNS records', isShown: customDomain !== null }],
+  })),
+];
 
 /** The screen. */
 export default function Domains() {
   const organizationId = useOrganizationId();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, id, close } = useDialog();
   const [verificationStatus] = useChoice('status', STATUSES);
   const query = useList(
     ['organizations', organizationId, 'domains', { verificationStatus }],
     (client, page, options) => client.organizations.domains.list(organizationId, { ...page, verificationStatus }, options),
     { isLive: (domains) => domains.some((each) => each.verificationStatus === 'pending') },
   );
-  const [name, platformId] = (dialog ?? '').split(':');
   return (
     <>
       <PageHeader title="Domains" description="The platforms of the organization, and the domains at which people find them." />
@@ -69,7 +57,7 @@ export default function Domains() {
         query={query}
         noun="platform"
         caption="Domains"
-        columns={columnsOf((id) => setDialog(`records:${id}`))}
+        columns={COLUMNS}
         getKey={(each) => each.platformId}
         empty={
           <Empty title={verificationStatus ? `No domain is ${verificationStatus}` : 'No platforms yet'}>
@@ -77,7 +65,7 @@ export default function Domains() {
           </Empty>
         }
       />
-      {name === 'records' && platformId && <RecordsDialog platformId={platformId} onClose={() => setDialog(null)} />}
+      {name === 'records' && <RecordsDialog platformId={id} onClose={close} />}
     </>
   );
 }
@@ -89,8 +77,13 @@ function RecordsDialog({ platformId, onClose }: { platformId: string; onClose: (
     (client, options) => client.platforms.customDomain.get(platformId, options),
     { isLive: (domain) => domain.status === 'pending' },
   );
+  const link = (
+    <a class="button" href={linkTo(`/p/${platformId}/domain`)}>
+      Open the platform's domain
+    </a>
+  );
   return (
-    <Dialog title="DNS records" onClose={onClose} isWide>
+    <DetailDialog title="DNS records" onClose={onClose} actions={link}>
       <RecordView query={query}>
         {(domain) => (
           <>
@@ -102,14 +95,6 @@ function RecordsDialog({ platformId, onClose }: { platformId: string; onClose: (
           </>
         )}
       </RecordView>
-      <form class="dialog-footer" onSubmit={(event) => event.preventDefault()}>
-        <a class="button" href={linkTo(`/p/${platformId}/domain`)}>
-          Open the platform's domain
-        </a>
-        <button type="button" class="button primary" onClick={onClose}>
-          Close
-        </button>
-      </form>
-    </Dialog>
+    </DetailDialog>
   );
 }

@@ -1,11 +1,9 @@
 /** The dialog that erases a person, after what names them was typed again. */
 
 import type { ErasureCreate } from '../../api/client';
-import { useAction } from '../../api/queries';
-import { Dialog, DialogFooter } from '../../ui/dialog';
-import { ChoiceField, Field, Form, type Values } from '../../ui/form';
+import { ChoiceField, Field, type Values } from '../../ui/form';
+import { FormDialog } from '../../ui/form-dialog';
 import { useOrganizationId } from '../../ui/place';
-import { showToast } from '../../ui/toast';
 
 const KINDS = [
   { value: 'email', label: 'E-mail address', hint: 'All users who proved here that they own it.' },
@@ -20,53 +18,36 @@ function toBody({ kind, email, userId, actor = '', actorType = '' }: Values): Er
   return kind === 'userId' ? { userId: userId || null } : { actor: { type: actorType, id: actor } };
 }
 
+const subjectOf = (values: Values) => values[values.kind ?? '']?.trim() ?? '';
+
 /** Erase a person. */
 export function ErasePersonDialog({ onClose }: { onClose: () => void }) {
   const organizationId = useOrganizationId();
-  const action = useAction({
-    call: (client, body: ErasureCreate, options) => client.organizations.erasures.create(organizationId, body, options),
-    changes: [['organizations', organizationId]],
-    onSuccess: () => {
-      showToast('The erasure has started.');
-      onClose();
-    },
-  });
   return (
-    <Dialog title="Erase a person" onClose={onClose}>
-      <Form name="erase-person" initial={INITIAL} error={action.error} onSubmit={(values) => action.mutate(toBody(values))}>
-        {(values) => <EraseFields values={values} isPending={action.isPending} onClose={onClose} />}
-      </Form>
-    </Dialog>
-  );
-}
-
-interface EraseFieldsProps {
-  values: Values;
-  isPending: boolean;
-  onClose: () => void;
-}
-
-function EraseFields({ values, isPending, onClose }: EraseFieldsProps) {
-  const organizationId = useOrganizationId();
-  const subject = values[values.kind ?? '']?.trim() ?? '';
-  return (
-    <>
-      <ChoiceField name="kind" label="Who is named by" choices={KINDS} />
-      <SubjectFields kind={values.kind ?? ''} />
-      <p class="notice warning">
-        The person loses all memberships here. Their name, address and id are removed from records and from the log. This cannot
-        be undone.
-      </p>
-      <Field name="confirmation" label={subject ? `Type ${subject} to confirm` : 'Type the same again to confirm'} required autoComplete="off" />
-      <DialogFooter
-        submitLabel="Erase"
-        onCancel={onClose}
-        isPending={isPending}
-        isDisabled={!subject || values.confirmation?.trim() !== subject}
-        isDangerous
-        call={(client) => client.organizations.erasures.create(organizationId, toBody(values))}
-      />
-    </>
+    <FormDialog
+      title="Erase a person"
+      name="erase-person"
+      initial={INITIAL}
+      submitLabel="Erase"
+      isDangerous
+      isDisabled={(values) => !subjectOf(values) || values.confirmation?.trim() !== subjectOf(values)}
+      call={(client, values, options) => client.organizations.erasures.create(organizationId, toBody(values), options)}
+      changes={[['organizations', organizationId]]}
+      doneText="The erasure has started."
+      onClose={onClose}
+    >
+      {(values) => (
+        <>
+          <ChoiceField name="kind" label="Who is named by" choices={KINDS} />
+          <SubjectFields kind={values.kind ?? ''} />
+          <p class="notice warning">
+            The person loses all memberships here. Their name, address and id are removed from records and from the log. This
+            cannot be undone.
+          </p>
+          <Field name="confirmation" label={`Type ${subjectOf(values) || 'the same again'} to confirm`} required autoComplete="off" />
+        </>
+      )}
+    </FormDialog>
   );
 }
 

@@ -2,17 +2,15 @@
 
 import type { Erasure } from '../../api/client';
 import { useList } from '../../api/queries';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
+import { isPendingJob, JobStatus } from '../../ui/job-status';
 import { PageHeader } from '../../ui/page';
 import { useOrganizationId } from '../../ui/place';
 import { Empty } from '../../ui/states';
-import { Status, toWords, type Tone } from '../../ui/status';
 import { List, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { ErasePersonDialog } from './erase-dialog';
-
-const TONES: Record<Erasure['status'], Tone> = { queued: 'neutral', running: 'warning', completed: 'good', failed: 'bad' };
 
 const COLUMNS: readonly Column<Erasure>[] = [
   {
@@ -25,7 +23,7 @@ const COLUMNS: readonly Column<Erasure>[] = [
       </>
     ),
   },
-  { title: 'Status', render: (each) => <Status tone={TONES[each.status]}>{toWords(each.status)}</Status> },
+  { title: 'Status', render: (each) => <JobStatus status={each.status} /> },
   { title: 'Records', kind: 'number', render: (each) => each.erasedRecords },
   { title: 'Log entries', kind: 'number', render: (each) => each.erasedEntries },
   { title: 'Started', kind: 'time', render: (each) => <Time value={each.createdAt} /> },
@@ -34,11 +32,11 @@ const COLUMNS: readonly Column<Erasure>[] = [
 /** The screen. */
 export default function Erasures() {
   const organizationId = useOrganizationId();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const query = useList(
     ['organizations', organizationId, 'erasures'],
     (client, page, options) => client.organizations.erasures.list(organizationId, page, options),
-    { isLive: (erasures) => erasures.some((each) => each.status === 'queued' || each.status === 'running') },
+    { isLive: (erasures) => erasures.some(isPendingJob) },
   );
   const eraseButton = <DialogButton dialog="erase" kind="danger">Erase a person</DialogButton>;
   return (
@@ -47,7 +45,6 @@ export default function Erasures() {
       <List
         query={query}
         noun="erasure"
-        caption="Erasures"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={
@@ -56,7 +53,7 @@ export default function Erasures() {
           </Empty>
         }
       />
-      {dialog === 'erase' && <ErasePersonDialog onClose={() => setDialog(null)} />}
+      {name === 'erase' && <ErasePersonDialog onClose={close} />}
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** The event types of the application, which operators declare for the whole service. */
 
 import type { EventType } from '../../api/client';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { actionsColumn, DialogButton } from '../../ui/dialog-buttons';
 import { useEventTypes } from '../../ui/event-types';
 import { PageHeader } from '../../ui/page';
@@ -18,7 +18,6 @@ const COLUMNS: readonly Column<EventType>[] = [
 
 /** The screen. */
 export default function DeclaredTypes() {
-  const [dialog, setDialog] = useParameter('dialog');
   const declareButton = <DialogButton dialog="declare" kind="primary">Declare</DialogButton>;
   return (
     <>
@@ -40,14 +39,14 @@ export default function DeclaredTypes() {
           </Empty>
         }
       />
-      <Dialogs dialog={dialog} onClose={() => setDialog(null)} />
+      <Dialogs />
     </>
   );
 }
 
-function Dialogs({ dialog, onClose }: { dialog: string | null; onClose: () => void }) {
+function Dialogs() {
   const types = useEventTypes().data ?? [];
-  const [name, type] = (dialog ?? '').split(':');
+  const { name, id: type, close: onClose } = useDialog();
   if (name === 'declare') return <DeclareDialog onClose={onClose} />;
   const eventType = types.find((each) => each.type === type);
   return name === 'edit' && eventType ? <EditTypeDialog type={eventType.type} onClose={onClose} /> : null;

@@ -30,7 +30,6 @@ export function EventTypeList({ isOwn, renderName, columns = [], empty }: EventT
     <List
       query={{ ...query, items, hasNextPage: false, isFetchingNextPage: false, fetchNextPage: () => undefined }}
       noun="event type"
-      caption="Event types"
       columns={all}
       getKey={(each) => each.type}
       empty={empty}

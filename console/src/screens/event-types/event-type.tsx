@@ -4,7 +4,7 @@ import { useParams } from 'wouter-preact';
 import { operations } from '../../api/access';
 import type { AuditEntry, EventType } from '../../api/client';
 import { useList, useRecord } from '../../api/queries';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo, useDialog, useParameter } from '../../ui/address';
 import { CodeBlock } from '../../ui/code-block';
 import { Details, timeDetail } from '../../ui/details';
 import { DialogButton } from '../../ui/dialog-buttons';
@@ -25,7 +25,7 @@ export default function EventTypeScreen() {
   const type = useParams<{ type?: string }>().type ?? '';
   const [versionText] = useParameter('version');
   const version = Number(versionText) || undefined;
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const canSend = useCan(operations.create_event);
   const query = useRecord(['event-types', type, { version }], (client, options) =>
     client.eventTypes.get(type, version ? { version } : {}, options),
@@ -46,7 +46,7 @@ export default function EventTypeScreen() {
           {isOwnType(eventType) && <OwnDetails eventType={eventType} />}
           <Schema eventType={eventType} />
           {isOwnType(eventType) && <LatestEvents type={type} />}
-          {dialog === 'send' && <SendEventDialog eventType={eventType} onClose={() => setDialog(null)} />}
+          {name === 'send' && <SendEventDialog eventType={eventType} onClose={close} />}
         </>
       )}
     </RecordView>
@@ -100,7 +100,7 @@ function Schema({ eventType }: { eventType: EventType }) {
 
 function LatestEvents({ type }: { type: string }) {
   const organizationId = useOrganizationId();
-  const query = useList(['organizations', organizationId, 'events', { type }], (client, _, options) =>
+  const query = useList(['organizations', organizationId, 'events', type], (client, _, options) =>
     client.organizations.events.list(organizationId, { type, limit: LATEST_EVENTS }, options),
   );
   const columns: readonly Column<AuditEntry>[] = [

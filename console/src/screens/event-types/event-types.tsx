@@ -1,7 +1,7 @@
 /** The types of events in the log of an organization: built-in ones, and those of the application. */
 
 import { operations } from '../../api/access';
-import { linkTo, useChoice, useParameter } from '../../ui/address';
+import { linkTo, useChoice, useDialog, useParameter } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { PageHeader } from '../../ui/page';
 import { useCan, useOrganizationId } from '../../ui/place';
@@ -16,7 +16,7 @@ import { SendEventDialog } from './send-dialog';
 export default function EventTypes() {
   const path = `/o/${useOrganizationId()}/event-types`;
   const [view = 'own'] = useChoice('view', ['own', 'built-in']);
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const canSend = useCan(operations.create_event);
   const tabs = [
     { href: linkTo(path), title: 'Of the application', isCurrent: view === 'own' },
@@ -45,7 +45,7 @@ export default function EventTypes() {
         )}
         empty={<NoTypes />}
       />
-      {dialog === 'send' && <SendEventDialog onClose={() => setDialog(null)} />}
+      {name === 'send' && <SendEventDialog onClose={close} />}
     </>
   );
 }

@@ -3,23 +3,15 @@
 import { operations } from '../../api/access';
 import type { AuditExport } from '../../api/client';
 import { useAction, useList } from '../../api/queries';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo, useDialog } from '../../ui/address';
 import { openDownload } from '../../ui/download';
+import { isPendingJob, JobStatus } from '../../ui/job-status';
 import { PageHeader } from '../../ui/page';
 import { useCan, useOrganizationId } from '../../ui/place';
 import { Empty, Problem } from '../../ui/states';
-import { Status, type Tone, toWords } from '../../ui/status';
 import { type Column, List } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { VerifyExportDialog } from './verify-export-dialog';
-
-const TONES: Record<AuditExport['status'], Tone> = {
-  queued: 'warning',
-  running: 'warning',
-  completed: 'good',
-  failed: 'bad',
-  expired: 'neutral',
-};
 
 const COLUMNS: readonly Column<AuditExport>[] = [
   {
@@ -35,10 +27,10 @@ const COLUMNS: readonly Column<AuditExport>[] = [
   {
     title: 'Status',
     render: (each) => (
-      <span>
-        <Status tone={TONES[each.status]}>{toWords(each.status)}</Status>
+      <>
+        <JobStatus status={each.status} />
         {each.error && <span class="sub">{each.error}</span>}
-      </span>
+      </>
     ),
   },
   { title: 'Entries', kind: 'number', render: (each) => each.entryCount?.toLocaleString('en') ?? '' },
@@ -50,10 +42,9 @@ const COLUMNS: readonly Column<AuditExport>[] = [
 /** The screen. */
 export default function Exports() {
   const organizationId = useOrganizationId();
-  const [dialog, setDialog] = useParameter('dialog');
   const key = ['organizations', organizationId, 'exports'];
   const query = useList(key, (client, page, options) => client.organizations.auditLog.exports.list(organizationId, page, options), {
-    isLive: (exports) => exports.some(({ status }) => status === 'queued' || status === 'running'),
+    isLive: (exports) => exports.some(isPendingJob),
   });
   const download = useAction({
     call: (client, id: string) => client.organizations.auditLog.exports.get(organizationId, id),
@@ -65,7 +56,7 @@ export default function Exports() {
       New export
     </a>
   );
-  const [name, id] = (dialog ?? '').split(':');
+  const { name, id, open, close } = useDialog();
   const verified = name === 'verify' ? query.items.find((each) => each.id === id) : undefined;
   return (
     <>
@@ -74,8 +65,7 @@ export default function Exports() {
       <List
         query={query}
         noun="export"
-        caption="Exports"
-        columns={[...COLUMNS, actionsColumn(download.mutate, (chosen) => setDialog(`verify:${chosen}`))]}
+        columns={[...COLUMNS, actionsColumn(download.mutate, (chosen) => open(`verify:${chosen}`))]}
         getKey={(each) => each.id}
         empty={
           <Empty title="No exports yet" action={startLink}>
@@ -83,7 +73,7 @@ export default function Exports() {
           </Empty>
         }
       />
-      {verified && <VerifyExportDialog record={verified} onClose={() => setDialog(null)} />}
+      {verified && <VerifyExportDialog record={verified} onClose={close} />}
     </>
   );
 }

@@ -3,7 +3,7 @@
 import { operations } from '../../api/access';
 import type { Invitation } from '../../api/client';
 import { useList } from '../../api/queries';
-import { useChoice, useParameter } from '../../ui/address';
+import { useChoice, useDialog, useParameter } from '../../ui/address';
 import { actionsColumn, DialogButton } from '../../ui/dialog-buttons';
 import { SelectFilter } from '../../ui/filters';
 import { PageHeader } from '../../ui/page';
@@ -52,7 +52,6 @@ export default function Invitations() {
       <List
         query={query}
         noun="invitation"
-        caption="Invitations"
         columns={useColumns()}
         getKey={(each) => each.id}
         empty={
@@ -82,9 +81,7 @@ function useColumns(): readonly Column<Invitation>[] {
 
 /** The dialog that the address names. */
 function Dialogs({ invitations }: { invitations: readonly Invitation[] }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const close = () => setDialog(null);
-  const [name, id] = (dialog ?? '').split(':');
+  const { name, id, close } = useDialog();
   if (name === 'invite') return <InviteDialog onClose={close} />;
   const invitation = invitations.find((each) => each.id === id);
   if (!invitation) return null;

@@ -58,7 +58,7 @@ function LeadDetails({ lead }: { lead: Lead }) {
         <>
           <h3>All {submissions.length} submissions</h3>
           <p class="small muted">Addresses are not verified, so each may have another sender.</p>
-          <ul class="timeline">
+          <ul class="stack">
             {submissions.map((each) => (
               <li key={each.id}>
                 <strong>{each.contactName}</strong> <Time value={each.submittedAt} />
@@ -86,7 +86,7 @@ function History({ lead }: { lead: Lead }) {
   const notes: Step[] = lead.notes.map(({ at, by, text }) => ({ at, by, title: 'Note', text }));
   const steps = [...statuses, ...notes].sort((first, second) => second.at.localeCompare(first.at));
   return (
-    <ol class="timeline">
+    <ol class="stack">
       {steps.map(({ at, by, title, text }, index) => (
         <li key={index}>
           <strong>{title}</strong>{' '}

@@ -2,14 +2,14 @@
 
 import type { Lead } from '../../api/client';
 import { useList } from '../../api/queries';
-import { useChoice, useParameter } from '../../ui/address';
+import { useChoice, useDialog, useParameter } from '../../ui/address';
 import { DialogButton, RowActions } from '../../ui/dialog-buttons';
 import { SelectFilter, TextFilter } from '../../ui/filters';
 import { NameFilters, useNameQuery } from '../../ui/name-filters';
 import { PageHeader } from '../../ui/page';
-import { Empty, Failed, Loading } from '../../ui/states';
+import { Empty } from '../../ui/states';
 import { toWords } from '../../ui/status';
-import { Stale } from '../../ui/table';
+import { ListStates } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { CreateDialog } from './create-dialog';
 import { LeadDialog } from './lead-dialog';
@@ -25,7 +25,7 @@ export default function Leads() {
   const [status] = useChoice('status', STATUSES);
   const [email] = useParameter('email');
   const names = useNameQuery();
-  const query = useList(['leads', status, email, names], (client, page, options) =>
+  const query = useList(['leads', { status, email, ...names }], (client, page, options) =>
     client.marketingLeads.list({ ...page, limit: PAGE_SIZE, status, email: email ?? undefined, ...names }, options),
   );
   const createButton = <DialogButton dialog="create" kind="primary">Add lead</DialogButton>;
@@ -38,45 +38,22 @@ export default function Leads() {
         <SelectFilter parameter="status" label="Status" choices={STATUSES} />
         <TextFilter parameter="email" label="E-mail address" placeholder="The complete address" />
       </div>
-      <Board query={query} statuses={status ? [status] : STATUSES}>
-        <Empty title={isFiltered ? 'No lead is found' : 'No leads yet'} action={createButton}>
-          Each submission of the public form becomes a lead. Add the people who called or wrote yourself.
-        </Empty>
-      </Board>
+      <ListStates
+        query={query}
+        noun="lead"
+        empty={
+          <Empty title={isFiltered ? 'No lead is found' : 'No leads yet'} action={createButton}>
+            Each submission of the public form becomes a lead. Add the people who called or wrote yourself.
+          </Empty>
+        }
+      >
+        <div class="board" inert={query.isPlaceholderData} aria-busy={query.isPlaceholderData}>
+          {(status ? [status] : STATUSES).map((each) => (
+            <BoardColumn key={each} status={each} leads={query.items.filter((lead) => lead.status === each)} />
+          ))}
+        </div>
+      </ListStates>
       <Dialogs />
-    </>
-  );
-}
-
-interface BoardProps {
-  query: ReturnType<typeof useList<Lead>>;
-  statuses: readonly Lead['status'][];
-  /** What is shown without leads. */
-  children: preact.ComponentChildren;
-}
-
-function Board({ query, statuses, children }: BoardProps) {
-  if (query.isPending) return <Loading />;
-  if (query.error && query.items.length === 0) return <Failed error={query.error} onRetry={() => query.refetch()} />;
-  if (query.items.length === 0 && !query.hasNextPage) return <>{children}</>;
-  return (
-    <>
-      {query.error && <Stale query={query} />}
-      <div class="board">
-        {statuses.map((status) => (
-          <BoardColumn key={status} status={status} leads={query.items.filter((each) => each.status === status)} />
-        ))}
-      </div>
-      <div class="list-footer">
-        <span>
-          {query.hasNextPage ? 'The first' : 'All'} {query.items.length} leads
-        </span>
-        {query.hasNextPage && (
-          <button type="button" class="button" disabled={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
-            {query.isFetchingNextPage ? 'Loading' : 'Load more'}
-          </button>
-        )}
-      </div>
     </>
   );
 }
@@ -113,10 +90,8 @@ function BoardColumn({ status, leads }: { status: Lead['status']; leads: readonl
 
 /** The dialog that the address names. */
 function Dialogs() {
-  const [dialog, setDialog] = useParameter('dialog');
-  const close = () => setDialog(null);
-  const [name, id = ''] = (dialog ?? '').split(':');
+  const { name, id, open, close } = useDialog();
   if (name === 'create') return <CreateDialog onClose={close} />;
-  if (name === 'lead') return <LeadDialog id={id} onClose={close} onMove={() => setDialog(`move:${id}`)} />;
+  if (name === 'lead') return <LeadDialog id={id} onClose={close} onMove={() => open(`move:${id}`)} />;
   return name === 'move' ? <StatusDialog id={id} onClose={close} /> : null;
 }

@@ -90,7 +90,7 @@ function Progress({ stream }: { stream: LogStreamDetail }) {
 
 function LastError({ error }: { error: NonNullable<LogStreamDetail['lastError']> }) {
   return (
-    <span class="answer">
+    <span class="long">
       {error.statusCode !== null && `Answer ${error.statusCode}. `}
       {error.message}
     </span>

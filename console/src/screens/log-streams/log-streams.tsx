@@ -3,7 +3,7 @@
 import { operations } from '../../api/access';
 import type { LogStreamDetail } from '../../api/client';
 import { useList } from '../../api/queries';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo, useDialog } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { EventPatterns } from '../../ui/event-patterns';
 import { PageHeader } from '../../ui/page';
@@ -17,21 +17,20 @@ import { describeLag, StreamState } from './states';
 /** The screen. */
 export default function LogStreams() {
   const organizationId = useOrganizationId();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const canCreate = useCan(operations.create_log_stream);
   const query = useList(
     ['organizations', organizationId, 'log-streams'],
     (client, page, options) => client.organizations.logStreams.list(organizationId, page, options),
     { isLive: (streams) => streams.some((each) => each.enabled) },
   );
-  const createButton = canCreate && <DialogButton dialog="create" kind="primary">Create</DialogButton>;
+  const createButton = canCreate && <DialogButton dialog="create" kind="primary">Create log stream</DialogButton>;
   return (
     <>
       <PageHeader title="Log streams" description="Systems of yours that receive a copy of the log." actions={createButton} />
       <List
         query={query}
         noun="log stream"
-        caption="Log streams"
         columns={useColumns()}
         getKey={(each) => each.id}
         empty={
@@ -41,7 +40,7 @@ export default function LogStreams() {
           </Empty>
         }
       />
-      {dialog === 'create' && <CreateDialog onClose={() => setDialog(null)} />}
+      {name === 'create' && <CreateDialog onClose={close} />}
     </>
   );
 }
@@ -66,7 +65,7 @@ function useColumns(): readonly Column<LogStreamDetail>[] {
       render: (each) => (
         <>
           <StreamState stream={each} />
-          {each.status === 'failing' && each.lastError && <span class="sub answer">{each.lastError.message}</span>}
+          {each.status === 'failing' && each.lastError && <span class="sub long">{each.lastError.message}</span>}
         </>
       ),
     },

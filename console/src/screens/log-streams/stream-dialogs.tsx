@@ -1,10 +1,10 @@
 /** The dialogs of a log stream. */
 
 import type { LogStreamDetail, LogStreamPatch } from '../../api/client';
-import { navigate, useParameter } from '../../ui/address';
+import { navigate, useDialog } from '../../ui/address';
 import { DeleteDialog } from '../../ui/delete-dialog';
 import { EditDialog } from '../../ui/edit-form';
-import { STATE_FORMATS, withEventPatterns } from '../../ui/events-field';
+import { STATE_FORMATS, StateField, withEventPatterns } from '../../ui/events-field';
 import { toValues } from '../../ui/field-values';
 import { ChoiceField, Field, type Values } from '../../ui/form';
 import { FormDialog } from '../../ui/form-dialog';
@@ -22,20 +22,16 @@ interface StreamDialogProps {
 
 /** The dialog that the address names. */
 export default function StreamDialogs({ stream }: { stream: LogStreamDetail }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const props = { stream, onClose: () => setDialog(null) };
-  if (dialog === 'edit') return <EditStreamDialog {...props} />;
-  if (dialog === 'test') return <TestStreamDialog {...props} />;
-  if (dialog === 'rotate') return <RotateStreamDialog {...props} />;
-  if (dialog === 'restart') return <RestartDialog {...props} />;
-  return dialog === 'delete' ? <DeleteStreamDialog {...props} /> : null;
+  const { name, close } = useDialog();
+  const props = { stream, onClose: close };
+  if (name === 'edit') return <EditStreamDialog {...props} />;
+  if (name === 'test') return <TestStreamDialog {...props} />;
+  if (name === 'rotate') return <RotateStreamDialog {...props} />;
+  if (name === 'restart') return <RestartDialog {...props} />;
+  return name === 'delete' ? <DeleteStreamDialog {...props} /> : null;
 }
 
 const LABELS = { enabled: 'Status', ...DESTINATION_LABELS };
-const STATES = [
-  { value: 'true', label: 'On' },
-  { value: 'false', label: 'Paused', hint: 'Entries wait in the log, and are sent once the stream is on again.' },
-];
 
 /** A credential is typed, and never shown. */
 const formatCredential = (value: string | null) => (value ? 'A new one' : 'The current one');
@@ -83,7 +79,7 @@ function EditStreamDialog({ stream, onClose }: StreamDialogProps) {
       {(values) => (
         <>
           <StreamFields values={values} isEdit />
-          <ChoiceField name="enabled" label="Status" choices={STATES} />
+          <StateField hint="Entries wait in the log, and are sent once the stream is on again." />
         </>
       )}
     </EditDialog>

@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<LogVerification>[] = [
       </a>
     ),
   },
-  { title: 'State', render: (each) => <JobStatus status={each.status} /> },
+  { title: 'Status', render: (each) => <JobStatus status={each.status} /> },
   { title: 'Result', render: (each) => <Result verification={each} /> },
   { title: 'Logs', kind: 'number', render: (each) => each.logsChecked.toLocaleString('en') },
   { title: 'Entries', kind: 'number', render: (each) => each.entriesChecked.toLocaleString('en') },
@@ -113,7 +113,7 @@ function Verification({ verification }: { verification: LogVerification }) {
     <div class="stack">
       <Details
         items={[
-          ['State', <JobStatus status={status} />],
+          ['Status', <JobStatus status={status} />],
           ['Result', <Result verification={verification} />],
           ['Logs checked', logsChecked.toLocaleString('en')],
           ['Entries checked', entriesChecked.toLocaleString('en')],

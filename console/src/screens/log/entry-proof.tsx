@@ -5,8 +5,9 @@ import { hasStatus } from '../../api/problems';
 import { useRecord } from '../../api/queries';
 import { useReceiptVerdict } from '../../proof/receipt';
 import { VerifierNote } from '../../proof/verifier-note';
-import { CopyButton } from '../../ui/copy';
+import { CopyText } from '../../ui/copy-text';
 import { CurlButton } from '../../ui/curl-button';
+import { Details } from '../../ui/details';
 import { downloadText } from '../../ui/download';
 import { Section } from '../../ui/page';
 import { useOrganizationId } from '../../ui/place';
@@ -80,21 +81,13 @@ function Verified({ receipt, entry, keys }: VerifiedProps) {
 
 function ReceiptFacts({ receipt }: { receipt: Receipt }) {
   return (
-    <dl class="details">
-      <dt>Position</dt>
-      <dd>
-        {receipt.sequence.toLocaleString('en')} of {receipt.treeSize.toLocaleString('en')}
-      </dd>
-      <dt>Leaf hash</dt>
-      <dd>
-        <code class="hash">{receipt.leafHash}</code> <CopyButton text={receipt.leafHash} label="Copy leaf hash" />
-      </dd>
-      <dt>Root</dt>
-      <dd>
-        <code class="hash">{receipt.rootHash}</code>
-      </dd>
-      <dt>Cosigned by</dt>
-      <dd>{receipt.witness ? receipt.witness.cosignedBy.join(', ') || 'No witness yet' : <span class="muted">No witness yet</span>}</dd>
-    </dl>
+    <Details
+      items={[
+        ['Position', `${receipt.sequence.toLocaleString('en')} of ${receipt.treeSize.toLocaleString('en')}`],
+        ['Leaf hash', <CopyText text={receipt.leafHash} label="Copy leaf hash" />],
+        ['Root', <code class="long">{receipt.rootHash}</code>],
+        ['Cosigned by', receipt.witness?.cosignedBy.join(', ') || <span class="muted">No witness yet</span>],
+      ]}
+    />
   );
 }

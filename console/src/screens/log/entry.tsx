@@ -5,11 +5,12 @@ import type { AuditEntry } from '../../api/client';
 import { useRecord } from '../../api/queries';
 import { linkTo } from '../../ui/address';
 import { Changes } from '../../ui/changes';
-import { CopyButton } from '../../ui/copy';
-import { PageHeader, Section } from '../../ui/page';
+import { CodeBlock } from '../../ui/code-block';
+import { CopyText } from '../../ui/copy-text';
+import { Details, timeDetail } from '../../ui/details';
+import { BackLink, PageHeader, Section } from '../../ui/page';
 import { useOrganizationId } from '../../ui/place';
 import { RecordView } from '../../ui/table';
-import { Time, TimeLabel } from '../../ui/time';
 import { EntryProof } from './entry-proof';
 import { ActorName, nameActor, nameTarget, TargetName } from './names';
 
@@ -24,27 +25,20 @@ export default function Entry() {
     <RecordView query={query}>
       {(found) => (
         <>
-          <PageHeader title={found.type} description={describe(found)} actions={<LogLink />} />
+          <BackLink path={`/o/${organizationId}/log`}>Log</BackLink>
+          <PageHeader title={found.type} description={describe(found)} />
           <Facts entry={found} />
           <EntryProof entry={found} />
           <Difference entry={found} />
           <Context entry={found} />
           {found.data && (
             <Section title="Data" description={found.version ? 'What the application sent.' : 'The public record after the change.'}>
-              <pre class="code">{JSON.stringify(found.data, null, 2)}</pre>
+              <CodeBlock label="Data" text={JSON.stringify(found.data, null, 2)} />
             </Section>
           )}
         </>
       )}
     </RecordView>
-  );
-}
-
-function LogLink() {
-  return (
-    <a class="button" href={linkTo(`/o/${useOrganizationId()}/log`)}>
-      All entries
-    </a>
   );
 }
 
@@ -55,42 +49,28 @@ function describe(entry: AuditEntry): string {
 
 function Facts({ entry }: { entry: AuditEntry }) {
   const path = `/o/${useOrganizationId()}/log`;
-  const { actor, target } = entry;
+  const { actor, target, receivedAt } = entry;
   return (
-    <dl class="details">
-      <dt>
-        <TimeLabel>Occurred</TimeLabel>
-      </dt>
-      <dd>
-        <Time value={entry.occurredAt} />
-      </dd>
-      {entry.receivedAt && (
-        <>
-          <dt>
-            <TimeLabel>Received</TimeLabel>
-          </dt>
-          <dd>
-            <Time value={entry.receivedAt} />
-          </dd>
-        </>
-      )}
-      <dt>Actor</dt>
-      <dd>
-        <ActorName entry={entry} /> {actor?.id && <a href={linkTo(path, { actorId: actor.id })}>All entries by this actor</a>}
-      </dd>
-      <dt>Target</dt>
-      <dd>
-        <TargetName entry={entry} /> {target && <a href={linkTo(path, { targetId: target.id })}>All entries about this record</a>}
-      </dd>
-      <dt>Type</dt>
-      <dd>
-        <a href={linkTo(path, { type: entry.type })}>All entries of this type</a>
-      </dd>
-      <dt>Id</dt>
-      <dd>
-        <code class="hash">{entry.id}</code> <CopyButton text={entry.id} label="Copy id" />
-      </dd>
-    </dl>
+    <Details
+      items={[
+        timeDetail('Occurred', entry.occurredAt),
+        ...(receivedAt ? [timeDetail('Received', receivedAt)] : []),
+        [
+          'Actor',
+          <>
+            <ActorName entry={entry} /> {actor?.id && <a href={linkTo(path, { actorId: actor.id })}>All entries by this actor</a>}
+          </>,
+        ],
+        [
+          'Target',
+          <>
+            <TargetName entry={entry} /> {target && <a href={linkTo(path, { targetId: target.id })}>All entries about this record</a>}
+          </>,
+        ],
+        ['Type', <a href={linkTo(path, { type: entry.type })}>All entries of this type</a>],
+        ['Id', <CopyText text={entry.id} label="Copy id" />],
+      ]}
+    />
   );
 }
 
@@ -106,20 +86,15 @@ function Difference({ entry }: { entry: AuditEntry }) {
 function Context({ entry: { context } }: { entry: AuditEntry }) {
   if (!context) return null;
   const { operationId, requestId, ipAddress, userAgent } = context;
-  const facts = [
-    ['Operation', operationId],
-    ['Request', requestId],
-    ['Address', ipAddress],
-    ['User agent', userAgent],
-  ] as const;
+  const facts = { Operation: operationId, Request: requestId, Address: ipAddress, 'User agent': userAgent };
   return (
     <Section title="Request">
-      <dl class="details">
-        {facts.map(([label, value]) => [
-          <dt key={label}>{label}</dt>,
-          <dd key={`${label} value`}>{value ? <code class="hash">{value}</code> : <span class="muted">Not recorded</span>}</dd>,
+      <Details
+        items={Object.entries(facts).map(([label, value]) => [
+          label,
+          value ? <code class="long">{value}</code> : <span class="muted">Not recorded</span>,
         ])}
-      </dl>
+      />
     </Section>
   );
 }

@@ -4,7 +4,7 @@ import type { AuditEntry } from '../../api/client';
 import { useList } from '../../api/queries';
 import { useCheck } from '../../proof/checks';
 import { ProofPanel } from '../../proof/badge';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo, useDialog } from '../../ui/address';
 import { Changes } from '../../ui/changes';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { PageHeader } from '../../ui/page';
@@ -21,7 +21,7 @@ import { useSelection } from './selection';
 /** The screen. */
 export default function Log() {
   const organizationId = useOrganizationId();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const selection = useSelection();
   const isSelective = Object.keys(selection).length > 0;
   const query = useList(['organizations', organizationId, 'audit-log', selection], (client, page, options) =>
@@ -47,7 +47,7 @@ export default function Log() {
           </Empty>
         }
       />
-      {dialog === 'export' && <ExportDialog onClose={() => setDialog(null)} />}
+      {name === 'export' && <ExportDialog onClose={close} />}
     </>
   );
 }

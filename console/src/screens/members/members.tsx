@@ -3,7 +3,7 @@
 import { operations } from '../../api/access';
 import type { Member } from '../../api/client';
 import { useList } from '../../api/queries';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo, useDialog } from '../../ui/address';
 import { actionsColumn, DialogButton } from '../../ui/dialog-buttons';
 import { NameFilters, TRY_ANOTHER_WORD, useNameQuery } from '../../ui/name-filters';
 import { PageHeader } from '../../ui/page';
@@ -49,7 +49,6 @@ export default function Members() {
       <List
         query={query}
         noun="member"
-        caption="Members"
         columns={useColumns()}
         getKey={(each) => each.userId}
         empty={
@@ -100,9 +99,7 @@ function useColumns(): readonly Column<Member>[] {
 
 /** The dialog that the address names. */
 function Dialogs({ members }: { members: readonly Member[] }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const close = () => setDialog(null);
-  const [name, userId] = (dialog ?? '').split(':');
+  const { name, id: userId, close } = useDialog();
   if (name === 'leave') return <LeaveDialog onClose={close} />;
   const member = members.find((each) => each.userId === userId);
   if (!member) return null;

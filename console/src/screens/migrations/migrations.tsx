@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<Migration>[] = [
       </>
     ),
   },
-  { title: 'State', render: (each) => <Status tone={TONES[each.state]}>{toWords(each.state)}</Status> },
+  { title: 'Status', render: (each) => <Status tone={TONES[each.state]}>{toWords(each.state)}</Status> },
   { title: 'Took', kind: 'number', render: (each) => (each.durationMs === null ? '' : `${each.durationMs} ms`) },
   { title: 'Checksum', render: (each) => <code title={each.checksum}>{each.checksum.slice(0, 12)}</code> },
   { title: 'Applied', kind: 'time', render: (each) => <Time value={each.appliedAt} /> },
@@ -44,7 +44,6 @@ export default function Migrations() {
       <List
         query={query}
         noun="migration"
-        caption="Migrations"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={<Empty title="No migrations">This release needs no change of the table's contents.</Empty>}

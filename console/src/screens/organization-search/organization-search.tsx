@@ -3,7 +3,7 @@
 import type { FoundOrganization } from '../../api/client';
 import { useList } from '../../api/queries';
 import { linkTo, useParameter } from '../../ui/address';
-import { CopyButton } from '../../ui/copy';
+import { CopyText } from '../../ui/copy-text';
 import { Details, timeDetail } from '../../ui/details';
 import { DetailDialog } from '../../ui/dialog';
 import { TextFilter } from '../../ui/filters';
@@ -24,7 +24,7 @@ const CREATED: Column<FoundOrganization> = { title: 'Created', kind: 'time', ren
 export default function OrganizationSearch() {
   const [text] = useParameter('q');
   const [id, setId] = useParameter('dialog');
-  const query = useList(['system', 'organizations', text], (client, page, options) =>
+  const query = useList(['system', 'organizations', { text }], (client, page, options) =>
     client.system.organizations.list({ ...page, q: text ?? undefined }, options),
   );
   const found = query.items.find((each) => each.id === id);
@@ -40,7 +40,6 @@ export default function OrganizationSearch() {
       <List
         query={query}
         noun="organization"
-        caption="Organizations"
         columns={[createNameColumn(text), STATUS, CREATED]}
         getKey={(each) => each.id}
         empty={
@@ -81,11 +80,11 @@ function OrganizationDialog({ organization, onClose }: OrganizationDialogProps) 
     <DetailDialog title={name} onClose={onClose} actions={open}>
       <Details
         items={[
-          ['Id', <CopyableId id={id} label="Copy id" />],
+          ['Id', <CopyText text={id} label="Copy id" />],
           ['Slug', slug],
           ['Company', companyName],
           ['Status', toWords(status)],
-          ['User id of the owner', <CopyableId id={ownerId} label="Copy user id" />],
+          ['User id of the owner', <CopyText text={ownerId} label="Copy user id" />],
           timeDetail('Created', createdAt),
           ...(deletedAt ? [timeDetail('Deleted', deletedAt)] : []),
         ]}
@@ -93,13 +92,5 @@ function OrganizationDialog({ organization, onClose }: OrganizationDialogProps) 
       {deletedAt && <p class="notice warning">It is purged 30 days after it was deleted. Until then, its owner can restore it.</p>}
       {!role && <p class="notice">You are no member of this organization. Its owner can invite you.</p>}
     </DetailDialog>
-  );
-}
-
-function CopyableId({ id, label }: { id: string; label: string }) {
-  return (
-    <>
-      <code>{id}</code> <CopyButton text={id} label={label} />
-    </>
   );
 }

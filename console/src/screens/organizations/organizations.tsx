@@ -47,7 +47,6 @@ export default function Organizations() {
       <List
         query={query}
         noun="organization"
-        caption="Organizations"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={

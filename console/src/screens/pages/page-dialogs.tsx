@@ -54,7 +54,7 @@ export function CreatePageDialog({ levels, parentId, onClose }: { levels: Levels
 export function DeletePageDialog({ pageId, onClose }: { pageId: string; onClose: () => void }) {
   const siteId = useSiteId();
   const page = useRecord(['sites', siteId, 'pages', pageId], (client, options) => client.sites.pages.get(siteId, pageId, options));
-  const below = useList(['sites', siteId, 'pages', { parentId: pageId }], (client, query, options) =>
+  const below = useList(['sites', siteId, 'pages', 'below', pageId], (client, query, options) =>
     client.sites.pages.list(siteId, { ...query, parentId: pageId, limit: 100 }, options),
   );
   const error = page.error ?? below.error;

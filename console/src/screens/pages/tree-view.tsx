@@ -63,7 +63,7 @@ function Branch({ page, levels, isComplete }: PageTreeProps & { page: PageSummar
 /** The pages below one, which are read now. */
 function LoadedLevel({ parent }: { parent: PageSummary }) {
   const siteId = useSiteId();
-  const query = useList(['sites', siteId, 'pages', { parentId: parent.id }], (client, page, options) =>
+  const query = useList(['sites', siteId, 'pages', 'below', parent.id], (client, page, options) =>
     client.sites.pages.list(siteId, { ...page, parentId: parent.id, limit: 100 }, options),
   );
   if (query.isPending) return <Loading lines={1} />;

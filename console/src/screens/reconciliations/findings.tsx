@@ -1,15 +1,8 @@
 /** What a reconciliation has found: records that do not agree with the log. */
 
 import type { Reconciliation } from '../../api/client';
-import { Status, type Tone, toWords } from '../../ui/status';
+import { Status, toWords } from '../../ui/status';
 import { type Column, Table } from '../../ui/table';
-
-export const TONES: Record<Reconciliation['status'], Tone> = {
-  queued: 'warning',
-  running: 'warning',
-  completed: 'good',
-  failed: 'bad',
-};
 
 type Finding = Reconciliation['findings'][number];
 
@@ -27,17 +20,17 @@ const COLUMNS: readonly Column<Finding>[] = [
     render: (each) => (
       <>
         {toWords(each.type.replaceAll('.', ' '))}
-        <span class="sub code hash">{each.id}</span>
+        <span class="sub code long">{each.id}</span>
       </>
     ),
   },
   {
     title: 'Finding',
     render: (each) => (
-      <span>
+      <>
         <Status tone={each.kind === 'newer' ? 'warning' : 'bad'}>{toWords(each.kind)}</Status>
         <span class="sub">{MEANINGS[each.kind]}</span>
-      </span>
+      </>
     ),
   },
   { title: 'Fields', render: (each) => each.fields.join(', ') },

@@ -3,14 +3,13 @@
 import { useParams } from 'wouter-preact';
 import type { Reconciliation as Record } from '../../api/client';
 import { useRecord } from '../../api/queries';
-import { linkTo } from '../../ui/address';
-import { PageHeader, Section } from '../../ui/page';
+import { isPendingJob, JobStatus } from '../../ui/job-status';
+import { BackLink, PageHeader, Section } from '../../ui/page';
 import { useOrganizationId } from '../../ui/place';
-import { Status, toWords } from '../../ui/status';
 import { RecordView } from '../../ui/table';
 import { Tile } from '../../ui/tile';
 import { Time, TimeLabel } from '../../ui/time';
-import { Findings, TONES } from './findings';
+import { Findings } from './findings';
 
 /** The screen. */
 export default function Reconciliation() {
@@ -19,16 +18,12 @@ export default function Reconciliation() {
   const query = useRecord(
     ['organizations', organizationId, 'reconciliations', id],
     (client, options) => client.organizations.auditLog.reconciliations.get(organizationId, id, options),
-    { isLive: ({ status }) => status === 'queued' || status === 'running' },
-  );
-  const link = (
-    <a class="button" href={linkTo(`/o/${organizationId}/reconciliations`)}>
-      All reconciliations
-    </a>
+    { isLive: isPendingJob },
   );
   return (
     <>
-      <PageHeader title="Reconciliation" description="A comparison of the stored records with the log." actions={link} />
+      <BackLink path={`/o/${organizationId}/reconciliations`}>Reconciliations</BackLink>
+      <PageHeader title="Reconciliation" description="A comparison of the stored records with the log." />
       <RecordView query={query}>{(found) => <Result reconciliation={found} />}</RecordView>
     </>
   );
@@ -40,7 +35,7 @@ function Result({ reconciliation }: { reconciliation: Record }) {
     <>
       <dl class="tiles">
         <Tile label="Status" note={error}>
-          <Status tone={TONES[status]}>{toWords(status)}</Status>
+          <JobStatus status={status} />
         </Tile>
         <Tile label="Compared" note={`with ${checkedEntries.toLocaleString('en')} entries`}>
           {checkedRecords.toLocaleString('en')} records

@@ -3,24 +3,25 @@
 import type { Reconciliation } from '../../api/client';
 import { useList } from '../../api/queries';
 import { ActionDialog } from '../../ui/action-dialog';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo, useDialog } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
+import { isPendingJob, JobStatus } from '../../ui/job-status';
 import { PageHeader } from '../../ui/page';
 import { useOrganizationId } from '../../ui/place';
 import { Empty } from '../../ui/states';
-import { Status, toWords } from '../../ui/status';
+import { Status } from '../../ui/status';
 import { type Column, List } from '../../ui/table';
 import { Time } from '../../ui/time';
-import { countFindings, TONES } from './findings';
+import { countFindings } from './findings';
 
 /** The screen. */
 export default function Reconciliations() {
   const organizationId = useOrganizationId();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const query = useList(
     ['organizations', organizationId, 'reconciliations'],
     (client, page, options) => client.organizations.auditLog.reconciliations.list(organizationId, page, options),
-    { isLive: (items) => items.some(({ status }) => status === 'queued' || status === 'running') },
+    { isLive: (items) => items.some(isPendingJob) },
   );
   const startButton = <DialogButton dialog="start" kind="primary">Compare now</DialogButton>;
   return (
@@ -33,7 +34,6 @@ export default function Reconciliations() {
       <List
         query={query}
         noun="reconciliation"
-        caption="Reconciliations"
         columns={createColumns(organizationId)}
         getKey={(each) => each.id}
         empty={
@@ -42,7 +42,7 @@ export default function Reconciliations() {
           </Empty>
         }
       />
-      {dialog === 'start' && <StartDialog onClose={() => setDialog(null)} />}
+      {name === 'start' && <StartDialog onClose={close} />}
     </>
   );
 }
@@ -58,7 +58,7 @@ function createColumns(organizationId: string): readonly Column<Reconciliation>[
         </a>
       ),
     },
-    { title: 'Status', render: (each) => <Status tone={TONES[each.status]}>{toWords(each.status)}</Status> },
+    { title: 'Status', render: (each) => <JobStatus status={each.status} /> },
     {
       title: 'Findings',
       render: (each) => {

@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<Artefact>[] = [
 export default function Artefacts() {
   const [source] = useChoice('source', CODES);
   const [researcherId] = useParameter('researcherId');
-  const query = useList(['research', 'artefacts', source, researcherId], (client, page, options) =>
+  const query = useList(['research', 'artefacts', { source, researcherId }], (client, page, options) =>
     client.research.artefacts.list({ ...page, source, researcherId: researcherId ?? undefined }, options),
   );
   return (

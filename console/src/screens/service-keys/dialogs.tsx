@@ -1,11 +1,11 @@
 /** The dialogs that create, show, rotate and revoke a service key. */
 
-import type { Client, ServiceKey, ServiceKeyCreate } from '../../api/client';
-import { useAction, useRecord } from '../../api/queries';
+import type { ServiceKey, ServiceKeyCreate } from '../../api/client';
+import { useRecord } from '../../api/queries';
 import { ActionDialog } from '../../ui/action-dialog';
 import { Details, timeDetail } from '../../ui/details';
-import { DetailDialog, Dialog, DialogFooter, SecretDialog } from '../../ui/dialog';
-import { ChoiceField, Field, Form, type Choice, type Values } from '../../ui/form';
+import { DetailDialog, SecretDialog } from '../../ui/dialog';
+import { ChoiceField, Field, type Choice, type Values } from '../../ui/form';
 import { FormDialog } from '../../ui/form-dialog';
 import { toLines } from '../../ui/lines';
 import { toWords } from '../../ui/status';
@@ -69,28 +69,30 @@ function KeySecret({ serviceKey, onClose }: KeyDialogProps) {
 
 /** Give a key a new secret, and show it once. */
 export function RotateDialog({ serviceKey, onClose }: KeyDialogProps) {
-  const call = (client: Client, values: Values, options = {}) =>
-    client.system.serviceKeys.rotate(serviceKey.id, { graceHours: Number(values.graceHours) }, options);
-  const action = useAction({ call, changes: CHANGES });
-  if (action.data) return <KeySecret serviceKey={action.data} onClose={onClose} />;
   return (
-    <Dialog title={`Rotate ${serviceKey.name}`} onClose={onClose}>
-      <Form name="rotate-service-key" initial={{ graceHours: '24' }} error={action.error} onSubmit={action.mutate}>
-        {(values) => (
-          <>
-            <p>The key gets a new secret. Its expiry and its limits stay.</p>
-            <Field
-              name="graceHours"
-              label="Hours for which the former secret still works"
-              type="number"
-              required
-              hint="At most 168. With 0, it ends at once."
-            />
-            <DialogFooter submitLabel="Rotate" onCancel={onClose} isPending={action.isPending} call={(client) => call(client, values)} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Rotate ${serviceKey.name}`}
+      name="rotate-service-key"
+      initial={{ graceHours: '24' }}
+      submitLabel="Rotate"
+      call={(client, { graceHours }, options) => client.system.serviceKeys.rotate(serviceKey.id, { graceHours: Number(graceHours) }, options)}
+      changes={CHANGES}
+      renderResult={(result) => <KeySecret serviceKey={result} onClose={onClose} />}
+      onClose={onClose}
+    >
+      {() => (
+        <>
+          <p>The key gets a new secret. Its expiry and its limits stay.</p>
+          <Field
+            name="graceHours"
+            label="Hours for which the former secret still works"
+            type="number"
+            required
+            hint="At most 168. With 0, it ends at once."
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 

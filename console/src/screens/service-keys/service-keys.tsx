@@ -2,7 +2,7 @@
 
 import type { ServiceKey } from '../../api/client';
 import { useList } from '../../api/queries';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { actionsColumn, DialogButton } from '../../ui/dialog-buttons';
 import { PageHeader } from '../../ui/page';
 import { Empty } from '../../ui/states';
@@ -55,7 +55,6 @@ export default function ServiceKeys() {
       <List
         query={query}
         noun="service key"
-        caption="Service keys"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={
@@ -72,9 +71,7 @@ export default function ServiceKeys() {
 
 /** The dialog that the address names. */
 function Dialogs({ keys }: { keys: readonly ServiceKey[] }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const close = () => setDialog(null);
-  const [name, id = ''] = (dialog ?? '').split(':');
+  const { name, id, close } = useDialog();
   if (name === 'create') return <CreateDialog onClose={close} />;
   if (name === 'key') return <KeyDialog id={id} onClose={close} />;
   const key = keys.find((each) => each.id === id);

@@ -13,7 +13,7 @@ import { Time, TimeLabel } from '../../ui/time';
 
 const CHECKS: readonly Column<Check>[] = [
   { title: 'Check', kind: 'primary', render: (each) => toWords(each.name) },
-  { title: 'State', render: (each) => <Status tone={each.status === 'ok' ? 'good' : 'bad'}>{toWords(each.status)}</Status> },
+  { title: 'Status', render: (each) => <Status tone={each.status === 'ok' ? 'good' : 'bad'}>{toWords(each.status)}</Status> },
   { title: 'What is wrong', render: (each) => each.detail ?? <span class="muted">Nothing</span> },
 ];
 

@@ -2,7 +2,7 @@
 
 import { operations } from '../../api/access';
 import type { Organization, OrganizationPatch } from '../../api/client';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { CheckField } from '../../ui/check-field';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { EditPage } from '../../ui/edit-form';
@@ -60,7 +60,7 @@ export default function SettingsScreen() {
 }
 
 function DeleteSection() {
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const canDelete = useCan(operations.delete_organization);
   const organization = useOrganization().data;
   return (
@@ -71,8 +71,8 @@ function DeleteSection() {
           Delete organization
         </DialogButton>
       )}
-      {dialog === 'delete' && canDelete && organization && (
-        <DeleteOrganizationDialog organization={organization.data} etag={organization.etag} onClose={() => setDialog(null)} />
+      {name === 'delete' && canDelete && organization && (
+        <DeleteOrganizationDialog organization={organization.data} etag={organization.etag} onClose={close} />
       )}
     </Section>
   );

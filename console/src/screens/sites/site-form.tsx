@@ -36,7 +36,7 @@ export function SiteFields({ slugHint }: { slugHint: string }) {
 function PlatformField() {
   const organizationId = useOrganizationId();
   const query = useList(
-    ['platforms', { organizationId }],
+    ['platforms', 'of', organizationId],
     (client, page, options) => client.platforms.list({ ...page, organizationId, limit: 100 }, options),
     { enabled: organizationId !== '' },
   );

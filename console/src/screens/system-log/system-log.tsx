@@ -16,13 +16,13 @@ import { Empty } from '../../ui/states';
 import { List, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { TimeFilter } from '../../ui/time-filter';
+import { CSV, MEDIA_TYPES } from '../log/export-dialog';
 import { ActorName, TargetName } from '../log/names';
 import { useSelection, type Selection } from '../log/selection';
 
-const MEDIA_TYPES = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const;
 const FORMATS: readonly Choice[] = [
   { value: 'ndjson', label: 'NDJSON', hint: 'One JSON object in each line, as it was logged.' },
-  { value: 'csv', label: 'CSV', hint: 'For spreadsheets. It cannot be verified.' },
+  CSV,
 ];
 
 const COLUMNS: readonly Column<AuditEntry>[] = [

@@ -136,7 +136,7 @@ function Results({ query }: { query: string }) {
 
 function ResultsOfName({ query }: { query: string }) {
   const platformId = usePlatformId();
-  const found = useList(['taxonomy', platformId, 'search', query], (client, page, options) =>
+  const found = useList(['taxonomy', platformId, 'search', { query }], (client, page, options) =>
     client.platforms.taxonomyNodes.list(platformId, { ...page, q: query }, options),
   );
   const empty = <Empty title="Nothing found">No name of a category begins with “{query}”.</Empty>;

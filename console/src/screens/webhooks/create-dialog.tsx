@@ -1,11 +1,11 @@
 /** The dialog that creates a webhook, and shows its secret once. */
 
 import type { WebhookCreate } from '../../api/client';
-import { useAction } from '../../api/queries';
-import { linkTo } from '../../ui/address';
-import { Dialog, DialogFooter, SecretDialog } from '../../ui/dialog';
+import { navigate } from '../../ui/address';
+import { SecretDialog } from '../../ui/dialog';
 import { ALL_EVENTS, EventsField, toEventPatterns } from '../../ui/events-field';
-import { Field, Form, type Values } from '../../ui/form';
+import { Field, type Values } from '../../ui/form';
+import { FormDialog } from '../../ui/form-dialog';
 import { useOrganizationId } from '../../ui/place';
 
 const INITIAL: Values = { url: '', description: '', events: ALL_EVENTS };
@@ -17,35 +17,23 @@ function toBody(values: Values): WebhookCreate {
 /** Create a webhook. */
 export function CreateDialog({ onClose }: { onClose: () => void }) {
   const organizationId = useOrganizationId();
-  const action = useAction({
-    call: (client, values: Values, options) => client.organizations.webhooks.create(organizationId, toBody(values), options),
-    changes: [['organizations', organizationId, 'webhooks']],
-  });
-  const { data } = action;
-  if (data) {
-    const open = () => (location.hash = linkTo(`/o/${organizationId}/webhooks/${data.id}`));
-    return (
-      <SecretDialog title="The webhook was created" secret={data.secret ?? ''} onClose={open}>
-        The receiver uses this secret to verify that messages come from this service. Lost secrets can be replaced.
-      </SecretDialog>
-    );
-  }
   return (
-    <Dialog title="Create a webhook" onClose={onClose}>
-      <Form name="create-webhook" initial={INITIAL} error={action.error} onSubmit={action.mutate}>
-        {(values) => (
-          <>
-            <WebhookFields />
-            <DialogFooter
-              submitLabel="Create"
-              onCancel={onClose}
-              isPending={action.isPending}
-              call={(client) => client.organizations.webhooks.create(organizationId, toBody(values))}
-            />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Create a webhook"
+      name="create-webhook"
+      initial={INITIAL}
+      submitLabel="Create"
+      call={(client, values, options) => client.organizations.webhooks.create(organizationId, toBody(values), options)}
+      changes={[['organizations', organizationId, 'webhooks']]}
+      renderResult={({ id, secret }) => (
+        <SecretDialog title="The webhook was created" secret={secret ?? ''} onClose={() => navigate(`/o/${organizationId}/webhooks/${id}`)}>
+          The receiver uses this secret to verify that messages come from this service. Lost secrets can be replaced.
+        </SecretDialog>
+      )}
+      onClose={onClose}
+    >
+      {() => <WebhookFields />}
+    </FormDialog>
   );
 }
 

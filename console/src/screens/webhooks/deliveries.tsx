@@ -36,7 +36,6 @@ export function Deliveries() {
       <List
         query={query}
         noun="delivery"
-        caption="Deliveries"
         columns={useColumns()}
         getKey={(each) => each.id}
         empty={
@@ -89,7 +88,7 @@ function LastAnswer({ delivery }: { delivery: Delivery }) {
   const last = delivery.attempts.at(-1);
   if (!last) return <span class="muted">None</span>;
   return (
-    <span class="answer">
+    <span class="long">
       {last.statusCode ?? last.error ?? 'No response'} <span class="muted">{last.durationMs} ms</span>
     </span>
   );

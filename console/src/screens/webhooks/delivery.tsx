@@ -4,7 +4,7 @@ import { operations } from '../../api/access';
 import type { DeliveryDetail } from '../../api/client';
 import { useRecord } from '../../api/queries';
 import { ActionDialog } from '../../ui/action-dialog';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo, useDialog } from '../../ui/address';
 import { Attempts } from '../../ui/attempts';
 import { CodeBlock, indentJson } from '../../ui/code-block';
 import { CopyText } from '../../ui/copy-text';
@@ -22,7 +22,7 @@ export default function DeliveryScreen() {
   const organizationId = useOrganizationId();
   const webhookId = useWebhookId();
   const deliveryId = useDeliveryId();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const canRetry = useCan(operations.retry_webhook_delivery);
   const query = useRecord(
     ['organizations', organizationId, 'webhooks', webhookId, 'deliveries', deliveryId],
@@ -41,7 +41,7 @@ export default function DeliveryScreen() {
             <Attempts delivery={delivery} renderAnswer={(label, text) => <CodeBlock label={label} text={text} />} />
           </Section>
           <Request request={delivery.request} />
-          {dialog === 'retry' && <RetryDialog onClose={() => setDialog(null)} />}
+          {name === 'retry' && <RetryDialog onClose={close} />}
         </>
       )}
     </RecordView>

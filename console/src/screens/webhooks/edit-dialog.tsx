@@ -2,16 +2,11 @@
 
 import type { Webhook, WebhookPatch } from '../../api/client';
 import { EditDialog } from '../../ui/edit-form';
-import { STATE_FORMATS, withEventPatterns } from '../../ui/events-field';
-import { ChoiceField } from '../../ui/form';
+import { STATE_FORMATS, StateField, withEventPatterns } from '../../ui/events-field';
 import { useOrganizationId } from '../../ui/place';
 import { WebhookFields } from './create-dialog';
 
 const LABELS = { url: 'URL', enabled: 'Status' };
-const STATES = [
-  { value: 'true', label: 'On' },
-  { value: 'false', label: 'Paused', hint: 'Events are recorded as skipped, and can be replayed.' },
-];
 
 interface EditWebhookDialogProps {
   webhook: Webhook;
@@ -40,7 +35,7 @@ export function EditWebhookDialog({ webhook, onClose }: EditWebhookDialogProps) 
       {() => (
         <>
           <WebhookFields />
-          <ChoiceField name="enabled" label="Status" choices={STATES} />
+          <StateField hint="Events are recorded as skipped, and can be replayed." />
         </>
       )}
     </EditDialog>

@@ -6,11 +6,11 @@ import { linkTo } from '../../ui/address';
 import { Dialog } from '../../ui/dialog';
 import { ChoiceField, type Values } from '../../ui/form';
 import { FormDialog } from '../../ui/form-dialog';
+import { isPendingJob, JobStatus } from '../../ui/job-status';
 import { useOrganizationId } from '../../ui/place';
 import { TimeField } from '../../ui/time-field';
 import { useWebhookId } from './address';
 import { describeCount } from './replays';
-import { isReplayRunning, ReplayState } from './states';
 
 const DAY_MS = 86_400_000;
 const STATUSES = [
@@ -62,7 +62,7 @@ function ProgressDialog({ replay }: { replay: Replay }) {
   const query = useRecord(
     ['organizations', organizationId, 'webhooks', webhookId, 'replays', replay.id],
     (client, options) => client.organizations.webhooks.replays.get(organizationId, webhookId, replay.id, options),
-    { isLive: isReplayRunning },
+    { isLive: isPendingJob },
   );
   const current = query.data?.data ?? replay;
   const path = `/o/${organizationId}/webhooks/${webhookId}`;
@@ -70,9 +70,9 @@ function ProgressDialog({ replay }: { replay: Replay }) {
   return (
     <Dialog title="The replay has started" onClose={openReplays}>
       <div role="status">
-        <ReplayState status={current.status} />
+        <JobStatus status={current.status} />
         <p>
-          {describeCount(current)} deliveries {isReplayRunning(current) ? 'match' : 'are sent again'}.
+          {describeCount(current)} deliveries {isPendingJob(current) ? 'match' : 'are sent again'}.
         </p>
         {current.error && <p>{current.error}</p>}
       </div>

@@ -4,12 +4,12 @@ import { operations } from '../../api/access';
 import type { Replay, Webhook } from '../../api/client';
 import { useList } from '../../api/queries';
 import { DialogButton } from '../../ui/dialog-buttons';
+import { isPendingJob, JobStatus } from '../../ui/job-status';
 import { useCan, useOrganizationId } from '../../ui/place';
 import { Empty } from '../../ui/states';
 import { List, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { useWebhookId } from './address';
-import { isReplayRunning, ReplayState } from './states';
 
 const COLUMNS: readonly Column<Replay>[] = [
   { title: 'Started', kind: 'time', render: (each) => <Time value={each.createdAt} /> },
@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<Replay>[] = [
     title: 'Status',
     render: (each) => (
       <>
-        <ReplayState status={each.status} />
+        <JobStatus status={each.status} />
         {each.error && <span class="sub">{each.error}</span>}
       </>
     ),
@@ -36,7 +36,7 @@ export function Replays({ webhook }: { webhook: Webhook }) {
   const query = useList(
     ['organizations', organizationId, 'webhooks', webhookId, 'replays'],
     (client, page, options) => client.organizations.webhooks.replays.list(organizationId, webhookId, page, options),
-    { isLive: (replays) => replays.some(isReplayRunning) },
+    { isLive: (replays) => replays.some(isPendingJob) },
   );
   const button = canReplay && <DialogButton dialog="replay">Replay deliveries</DialogButton>;
   return (
@@ -45,7 +45,6 @@ export function Replays({ webhook }: { webhook: Webhook }) {
       <List
         query={query}
         noun="replay"
-        caption="Replays"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={
@@ -62,5 +61,5 @@ export function Replays({ webhook }: { webhook: Webhook }) {
 /** Return how many deliveries a replay queued. While it runs, the number is that of the deliveries that match. */
 export function describeCount(replay: Pick<Replay, 'status' | 'requeued'>): string {
   const count = replay.requeued.toLocaleString('en');
-  return isReplayRunning(replay) ? `about ${count}` : count;
+  return isPendingJob(replay) ? `about ${count}` : count;
 }

@@ -2,7 +2,7 @@
 
 import type { Webhook } from '../../api/client';
 import { ActionDialog } from '../../ui/action-dialog';
-import { navigate, useParameter } from '../../ui/address';
+import { navigate, useDialog } from '../../ui/address';
 import { DeleteDialog } from '../../ui/delete-dialog';
 import { useOrganizationId } from '../../ui/place';
 import { RotateDialog } from '../../ui/rotate-dialog';
@@ -18,15 +18,15 @@ interface WebhookDialogProps {
 
 /** The dialog that the address names. */
 export default function WebhookDialogs({ webhook }: { webhook: Webhook }) {
-  const [dialog, setDialog] = useParameter('dialog');
-  const props = { webhook, onClose: () => setDialog(null) };
-  if (dialog === 'edit') return <EditWebhookDialog {...props} />;
-  if (dialog === 'test') return <TestWebhookDialog {...props} />;
-  if (dialog === 'link') return <LinkDialog {...props} />;
-  if (dialog === 'rotate') return <RotateWebhookDialog {...props} />;
-  if (dialog === 'enable') return <EnableDialog {...props} />;
-  if (dialog === 'delete') return <DeleteWebhookDialog {...props} />;
-  return dialog === 'replay' ? <ReplayDialog onClose={props.onClose} /> : null;
+  const { name, close } = useDialog();
+  const props = { webhook, onClose: close };
+  if (name === 'edit') return <EditWebhookDialog {...props} />;
+  if (name === 'test') return <TestWebhookDialog {...props} />;
+  if (name === 'link') return <LinkDialog {...props} />;
+  if (name === 'rotate') return <RotateWebhookDialog {...props} />;
+  if (name === 'enable') return <EnableDialog {...props} />;
+  if (name === 'delete') return <DeleteWebhookDialog {...props} />;
+  return name === 'replay' ? <ReplayDialog onClose={props.onClose} /> : null;
 }
 
 function TestWebhookDialog({ webhook, onClose }: WebhookDialogProps) {

@@ -3,7 +3,7 @@
 import { operations } from '../../api/access';
 import type { Webhook } from '../../api/client';
 import { useList } from '../../api/queries';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo, useDialog } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { EventPatterns } from '../../ui/event-patterns';
 import { PageHeader } from '../../ui/page';
@@ -17,19 +17,18 @@ import { WebhookState } from './states';
 /** The screen. */
 export default function Webhooks() {
   const organizationId = useOrganizationId();
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const canCreate = useCan(operations.create_webhook);
   const query = useList(['organizations', organizationId, 'webhooks'], (client, page, options) =>
     client.organizations.webhooks.list(organizationId, page, options),
   );
-  const createButton = canCreate && <DialogButton dialog="create" kind="primary">Create</DialogButton>;
+  const createButton = canCreate && <DialogButton dialog="create" kind="primary">Create webhook</DialogButton>;
   return (
     <>
       <PageHeader title="Webhooks" description="Addresses of yours that receive the events of this organization." actions={createButton} />
       <List
         query={query}
         noun="webhook"
-        caption="Webhooks"
         columns={useColumns()}
         getKey={(each) => each.id}
         empty={
@@ -39,7 +38,7 @@ export default function Webhooks() {
           </Empty>
         }
       />
-      {dialog === 'create' && <CreateDialog onClose={() => setDialog(null)} />}
+      {name === 'create' && <CreateDialog onClose={close} />}
     </>
   );
 }
