@@ -10,7 +10,7 @@ const FOLDER = new URL('../../chalicelib/entrypoints/console_bundle/', import.me
 const MAX_FIRST_SCREEN_BYTES = 45_000;
 const MAX_SCREEN_BYTES = 12_000;
 const MAX_HOSTED_BYTES = 25_000;
-const MAX_TOTAL_BYTES = 180_000;
+const MAX_TOTAL_BYTES = 173_000;
 
 const HOSTED_PAGES = ['invitation', 'domain-setup', 'webhook-portal'];
 

@@ -25,17 +25,20 @@ const PARTS = [
   'file-field', 'job-status', 'tree', 'web-link',
 ];
 
-/** The folders of screens that are one file. Any other folder is a file of its own. */
+/**
+ * The folders of screens that are one file. Any other folder is a file of its own. Together, the files are smallest if each
+ * is nearly as large as a screen may be.
+ */
 const AREAS: Record<string, readonly string[]> = {
-  integrations: ['api-keys', 'channels', 'log-streams'],
-  logs: ['exports', 'log', 'system-log', 'verification'],
-  operators: ['dead-letters', 'leads', 'log-verifications', 'migrations', 'reconciliations', 'service-keys', 'service-status'],
-  organization: ['domains', 'erasures', 'invitations', 'members', 'organization-search', 'overview', 'settings'],
+  events: ['event-types', 'webhooks'],
+  integrations: ['api-keys', 'channels', 'log-streams', 'service-keys'],
+  logs: ['erasures', 'exports', 'log', 'log-verifications', 'reconciliations', 'system-log', 'verification'],
+  organization: [
+    'dead-letters', 'domains', 'invitations', 'members', 'migrations', 'organization-search', 'overview', 'service-status', 'settings',
+  ],
   places: ['place-members', 'platform-members', 'spaces', 'taxonomy'],
   platform: ['custom-domain', 'home', 'modules', 'navigation', 'platforms', 'project-blocks', 'theme'],
-  publications: ['backfill', 'reference', 'research'],
-  site: ['menus', 'redirects', 'sites'],
-  webhooks: ['event-types', 'webhooks'],
+  publications: ['backfill', 'leads', 'redirects', 'reference', 'research', 'sites'],
 };
 
 /** The folders with the first screens, of which each module that is loaded on its own is a file. */

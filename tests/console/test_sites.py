@@ -154,6 +154,17 @@ def test_a_page_is_moved_and_deleted_with_the_pages_below_it(open_tab, editor, i
     assert editor.find(child) is None
 
 
+def test_a_menu_that_somebody_else_creates_meanwhile_is_not_replaced(open_tab, editor, ids):
+    page = open_tab(user="sunniva").open(f"/s/{ids['site']}/menus?dialog=create")
+    page.get_by_role("dialog").get_by_label("Id").fill("partners")
+    page.get_by_role("dialog").get_by_label("Name").fill("Mine")
+    path = f"/sites/{ids['site']}/navigation/partners"
+    editor.put(path, {"name": "Theirs", "items": []})
+    page.get_by_role("dialog").get_by_role("button", name="Create menu").click()
+    page.get_by_text("This menu exists already.").wait_for()
+    assert editor.get(path)["name"] == "Theirs"
+
+
 def test_an_item_of_a_menu_is_moved_by_keyboard_below_another(open_tab, editor, ids):
     page = open_tab(user="sunniva").open(f"/s/{ids['site']}/menus/footer")
     page.get_by_role("button", name="Move in: Contact").focus()

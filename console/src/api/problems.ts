@@ -9,7 +9,7 @@ const TITLES: Partial<Record<number, string>> = {
   403: 'Your role does not allow this',
   404: 'Nothing here that you can see',
   410: 'This has ended',
-  412: 'Somebody changed this while you were editing',
+  412: 'Somebody else changed this in the meantime',
   429: 'Too many requests',
 };
 

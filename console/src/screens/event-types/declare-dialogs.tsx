@@ -43,7 +43,9 @@ export function DeclareDialog({ onClose }: DialogProps) {
       initial={INITIAL}
       submitLabel="Declare"
       isDisabled={(values) => !values.type || parseObjectOrNull(values.schema) === null}
-      call={(client, { type = '', ...values }) => client.eventTypes.put(type, toBody(values))}
+      call={(client, { type = '', ...values }, options) =>
+        client.eventTypes.put(type, toBody(values), { ...options, ifNoneMatch: '*' })
+      }
       changes={[['event-types']]}
       doneText={({ type }) => `${type} was declared.`}
       onClose={onClose}

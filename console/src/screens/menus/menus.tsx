@@ -43,7 +43,6 @@ export default function Menus() {
       <List
         query={query}
         noun="menu"
-        caption="Menus"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={
@@ -68,7 +67,9 @@ function CreateDialog({ existing, onClose }: { existing: readonly MenuSummary[];
       initial={{ id: existing.length ? '' : 'main', name: '' }}
       submitLabel="Create menu"
       isDisabled={({ id = '' }) => isTaken(id) || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(id)}
-      call={(client, { id = '', name = '' }, options) => client.sites.navigation.put(siteId, id, { name, items: [] }, options)}
+      call={(client, { id = '', name = '' }, options) =>
+        client.sites.navigation.put(siteId, id, { name, items: [] }, { ...options, ifNoneMatch: '*' })
+      }
       changes={[['sites', siteId, 'menus']]}
       onDone={(menu) => navigate(`/s/${siteId}/menus/${menu.id}`)}
       onClose={onClose}

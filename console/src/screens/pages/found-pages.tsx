@@ -34,7 +34,6 @@ export function FoundPages({ q, status }: { q: string | null; status: PageSummar
     <List
       query={query}
       noun="page"
-      caption="Pages"
       columns={COLUMNS}
       getKey={(each) => each.id}
       empty={<Empty title="No page matches">Change or remove the filters to see the whole site.</Empty>}

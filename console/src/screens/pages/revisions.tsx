@@ -76,7 +76,6 @@ function RevisionTable({ page, etag, path }: { page: Page; etag: string | null; 
       <List
         query={query}
         noun="revision"
-        caption="Revisions"
         columns={columns}
         getKey={(each) => each.id}
         empty={<Empty title="No revisions">A page has at least the revision that created it.</Empty>}

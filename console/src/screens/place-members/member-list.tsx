@@ -38,7 +38,6 @@ export function MemberList({ group, empty }: { group: MemberGroup; empty: string
       <List
         query={query}
         noun="member"
-        caption="Members"
         columns={useColumns(group)}
         getKey={(each) => each.userId}
         empty={<Empty title="No members yet">{empty}</Empty>}

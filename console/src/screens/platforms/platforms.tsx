@@ -57,7 +57,6 @@ export default function Platforms() {
       <List
         query={query}
         noun="platform"
-        caption="Platforms"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={

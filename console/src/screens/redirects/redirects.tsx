@@ -53,7 +53,6 @@ export default function Redirects() {
       <List
         query={query}
         noun="redirect"
-        caption="Redirects"
         columns={canUpdate ? [...COLUMNS, ACTIONS] : COLUMNS}
         getKey={(each) => each.id}
         empty={

@@ -52,7 +52,6 @@ export default function Artefacts() {
       <List
         query={query}
         noun="artefact"
-        caption="Artefacts"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={

@@ -48,7 +48,6 @@ export default function ResearchJobs() {
       <List
         query={query}
         noun="job"
-        caption="Jobs"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={<Empty title="No jobs yet">An import or a reconciliation runs in the background. Its job is listed here for 30 days.</Empty>}

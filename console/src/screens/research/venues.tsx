@@ -28,7 +28,6 @@ export default function Venues() {
       <List
         query={query}
         noun="venue"
-        caption="Venues"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={<Empty title="No venues">The release lists the conferences whose works can be fetched.</Empty>}

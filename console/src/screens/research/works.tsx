@@ -55,7 +55,6 @@ export default function Works() {
       <List
         query={query}
         noun="work"
-        caption="Works"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={

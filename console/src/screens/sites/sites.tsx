@@ -51,7 +51,6 @@ export default function Sites() {
       <List
         query={query}
         noun="site"
-        caption="Sites"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={

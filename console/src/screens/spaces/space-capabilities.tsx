@@ -40,7 +40,6 @@ export default function SpaceCapabilities() {
           <List
             query={query}
             noun="capability"
-            caption="Capabilities"
             columns={canChange ? [...COLUMNS, ACTIONS] : COLUMNS}
             getKey={(each) => each.capabilityKey}
             empty={

@@ -50,7 +50,6 @@ export default function SpaceModules() {
           <List
             query={effective}
             noun="module"
-            caption="Modules"
             columns={columns}
             getKey={(each) => each.moduleId}
             empty={<Empty title="No modules">The platform has no modules that a space could override.</Empty>}

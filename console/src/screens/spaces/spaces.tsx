@@ -46,7 +46,6 @@ export default function Spaces() {
       <List
         query={query}
         noun="space"
-        caption="Spaces"
         columns={COLUMNS}
         getKey={(each) => each.id}
         empty={

@@ -1,1 +1,0 @@
-import{r as e}from"./checks-8Rs2n51i.js";var t=new URL(`worker-GS2XuL_-.js`,import.meta.url).href;export{e as checkLog,t};
