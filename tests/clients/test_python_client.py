@@ -115,6 +115,8 @@ def test_parameters_are_those_of_the_operation():
         names = [*operation.path_parameters, *(each.name for each in operation.query), *schema.get("properties", ())]
         options = {"Idempotency-Key": "idempotency_key", "If-Match": "if_match", "Lead-Token": "lead_token"}
         expected = {python_name(name) for name in names} | {"timeout"}
+        if operation.http_method != "GET":
+            options["If-None-Match"] = "if_none_match"
         expected |= {options[each.name] for each in operation.headers if each.name in options}
         assert parameters == expected, operation.id
 

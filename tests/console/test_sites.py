@@ -161,7 +161,7 @@ def test_a_menu_that_somebody_else_creates_meanwhile_is_not_replaced(open_tab, e
     path = f"/sites/{ids['site']}/navigation/partners"
     editor.put(path, {"name": "Theirs", "items": []})
     page.get_by_role("dialog").get_by_role("button", name="Create menu").click()
-    page.get_by_text("This menu exists already.").wait_for()
+    page.get_by_role("alert").get_by_text("exists already").wait_for()
     assert editor.get(path)["name"] == "Theirs"
 
 

@@ -43,7 +43,9 @@ def run_handler_within_size_limit(
         ctx.page_limit = max_items
 
 
-def _call_handler_and_check_preconditions(ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]) -> Any:
+def _call_handler_and_check_preconditions(
+    ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]
+) -> Any:
     operation = ctx.operation
     target = _record_or_container_to_change(operation, access)
     arguments: dict[str, Any] = {name: ctx.request.parameters[name] for name in operation.text_path_parameters}

@@ -50,7 +50,8 @@ export function Form({ name, initial, error, onSubmit, children }: FormProps) {
     if (missing) missing.reportValidity();
     else onSubmit(current.current);
   };
-  const isShownAtFields = error instanceof ApiProblem && error.errors.length > 0;
+  // Problems with headers, such as failed preconditions, concern the whole form.
+  const isShownAtFields = error instanceof ApiProblem && error.errors.some(({ pointer }) => pointer.startsWith('/'));
   return (
     <FormContext.Provider value={{ values, setValue, error }}>
       <form ref={element} class="stack" noValidate onSubmit={submit}>

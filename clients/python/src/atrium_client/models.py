@@ -981,7 +981,10 @@ class DatadogDestination(Model):
 
 
 class DatadogDestinationPatch(Model):
-    """A changed log intake of Datadog, whose API key is needed only for another site."""
+    """The log intake of one of the sites of Datadog, in a change of a stream.
+
+    The API key is needed only with another site, because the stored one is only sent where it was sent before.
+    """
 
     _tag: ClassVar[str | None] = "type"
 
@@ -3688,7 +3691,10 @@ class SplunkDestination(Model):
 
 
 class SplunkDestinationPatch(Model):
-    """A changed HTTP Event Collector, whose token is needed only for another URL."""
+    """The HTTP Event Collector of Splunk, in a change of a stream.
+
+    The token is needed only with another URL, because the stored one is only sent where it was sent before.
+    """
 
     _tag: ClassVar[str | None] = "type"
 

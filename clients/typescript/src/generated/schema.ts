@@ -8921,7 +8921,11 @@ export interface components {
              */
             service?: string | null;
         };
-        /** @description A changed log intake of Datadog, whose API key is needed only for another site. */
+        /**
+         * @description The log intake of one of the sites of Datadog, in a change of a stream.
+         *
+         *     The API key is needed only with another site, because the stored one is only sent where it was sent before.
+         */
         DatadogDestinationPatch: {
             /** @constant */
             type: "datadog";
@@ -14715,7 +14719,11 @@ export interface components {
              */
             sourcetype?: string | null;
         };
-        /** @description A changed HTTP Event Collector, whose token is needed only for another URL. */
+        /**
+         * @description The HTTP Event Collector of Splunk, in a change of a stream.
+         *
+         *     The token is needed only with another URL, because the stored one is only sent where it was sent before.
+         */
         SplunkDestinationPatch: {
             /** @constant */
             type: "splunk";

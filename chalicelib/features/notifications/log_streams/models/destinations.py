@@ -147,7 +147,10 @@ class SplunkDestination(Destination):
 
 
 class SplunkDestinationPatch(SplunkDestination):
-    """A changed HTTP Event Collector, whose token is needed only for another URL."""
+    """The HTTP Event Collector of Splunk, in a change of a stream.
+
+    The token is needed only with another URL, because the stored one is only sent where it was sent before.
+    """
 
     token: _Credential | None = Field(  # type: ignore[assignment]  # only a new stream needs it
         None,
@@ -171,7 +174,10 @@ class DatadogDestination(Destination):
 
 
 class DatadogDestinationPatch(DatadogDestination):
-    """A changed log intake of Datadog, whose API key is needed only for another site."""
+    """The log intake of one of the sites of Datadog, in a change of a stream.
+
+    The API key is needed only with another site, because the stored one is only sent where it was sent before.
+    """
 
     api_key: _Credential | None = Field(  # type: ignore[assignment]  # only a new stream needs it
         None,
