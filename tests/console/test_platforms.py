@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Dialog, expect
 
 from local.seed.callers import Service
 from tests.console.scenarios.platforms import platform_ids
@@ -149,8 +149,13 @@ def test_navigation_items_are_moved_with_the_keyboard_and_saved(open_tab, seeded
 
 def test_changes_of_the_navigation_are_lost_only_after_a_question(open_tab, ids):
     page = open_tab(user="maud").open(f"/p/{ids['platform']}/navigation")
-    questions = []
-    page.on("dialog", lambda dialog: (questions.append(dialog.message), dialog.dismiss()))
+    questions: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        questions.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
     page.get_by_label("Label").first.fill("Begin here")
     page.get_by_role("link", name="Theme").click()
     assert questions == ["Leave without saving your changes?"]
