@@ -10,7 +10,7 @@ interface PageHeaderProps {
   actions?: ComponentChildren;
 }
 
-/** The title of a screen, in which lines end behind dots and slashes. It receives the focus when the screen opens, so that screen readers announce it. */
+/** The title of a screen. Its lines break after dots and slashes. It gets the focus, so that screen readers announce it. */
 export function PageHeader({ title, description, actions }: PageHeaderProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
