@@ -10,7 +10,7 @@ import { SignIn } from './screens/sign-in/sign-in';
 import { useFragmentPath } from './ui/address';
 import { Boundary } from './ui/boundary';
 import { lazy } from './ui/lazy';
-import { useCan, useMe, useOrganization, usePlatform, useRole, useSite } from './ui/place';
+import { useCan, useMe, useOrganization, usePlatform, useRole, useRoleReads, useSite } from './ui/place';
 import { RoleNotice } from './ui/role-notice';
 import { PageHeader } from './ui/page';
 import { Shell } from './ui/shell';
@@ -77,7 +77,7 @@ function Guard({ route, children }: GuardProps) {
   const role = useRole();
   const user = useMe();
   const places = [useOrganization(), usePlatform(), useSite()];
-  const failed = [user, ...places].find((query) => query.error);
+  const failed = [user, ...places, ...useRoleReads()].find((query) => query.error);
   if (failed) return <Failed error={failed.error} onRetry={() => failed.refetch()} />;
   if (isAllowed) return <>{children}</>;
   const isKnown = requiredRoleOrNull(route.access) === null ? user.data !== undefined : role !== null;

@@ -116,6 +116,15 @@ def test_an_event_with_invalid_data_names_the_place_and_is_then_written(open_tab
     assert list_records("events")[0]["data"] == {"level": 2.5}
 
 
+def test_the_reason_is_shown_why_a_name_of_a_type_is_not_possible(open_tab):
+    page = open_tab(user=OPERATOR).open("/operate/event-types?dialog=declare")
+    page.get_by_role("dialog").get_by_label("Name").fill("organization.approved")
+    page.get_by_label("Description").fill("An organization was approved.")
+    page.get_by_label("Sentence").fill("{actor} approved {target}.")
+    page.get_by_role("dialog").get_by_role("button", name="Declare").click()
+    page.get_by_role("alert").get_by_text("which the service itself uses").wait_for()
+
+
 def test_an_operator_declares_a_type_and_changes_its_schema(open_tab, seeded_service):
     page = open_tab(user=OPERATOR).open("/operate/event-types")
     page.get_by_role("button", name="Declare").click()

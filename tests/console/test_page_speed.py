@@ -19,9 +19,9 @@ pytestmark = [pytest.mark.emulator, pytest.mark.exhaustive, pytest.mark.xdist_gr
 MIN_SCORE: Final = 95
 MAX_FIRST_PAINT_MS: Final = 600
 ATTEMPTS: Final = 5
-"""Attempts, of which the best counts, because the machine has other work, too."""
+"""Attempts, of which one has to succeed, because the machine has other work, too."""
 
-READ_FIRST_PAINT: Final = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+READ_FIRST_PAINT: Final = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 
 
 @pytest.fixture(scope="module")
@@ -95,4 +95,6 @@ def measure_first_paint(browser, url):
     with LoggedPage(browser) as opened:
         opened.page.goto(url)
         opened.page.get_by_role("heading", level=1).wait_for()
+        # The browser records a paint a moment after it.
+        wait_until(lambda: opened.page.evaluate(READ_FIRST_PAINT) is not None, 10)
         return opened.page.evaluate(READ_FIRST_PAINT)

@@ -105,6 +105,13 @@ def test_a_member_reads_the_platform_and_is_told_who_can_change_it(open_tab, ids
         )
 
 
+def test_a_space_that_a_member_cannot_see_is_said_not_to_be_there(open_tab, seeded_service, ids, api):
+    body = {"platformId": ids["platform"], "name": "Secret", "visibility": "private"}
+    secret = call(seeded_service, api, "maud", "POST", "/spaces", **body)
+    page = open_tab(user="hattie").open(f"/p/{ids['platform']}/spaces/{secret['id']}")
+    page.get_by_text("Nothing here that you can see").wait_for()
+
+
 def test_the_contrast_is_that_of_the_service_while_the_theme_is_edited(open_tab, seeded_service, ids):
     page = open_tab(user="maud").open(f"/p/{ids['platform']}/theme")
     page.get_by_label("text", exact=True).fill("#8a9a9f")

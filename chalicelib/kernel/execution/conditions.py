@@ -56,13 +56,13 @@ def has_if_match_raising_on_mismatch(request: Request, record: Entity | None) ->
 
 
 def raise_on_if_none_match(request: Request, record: Entity) -> None:
-    """Raise Problem `precondition_failed` if `If-None-Match` forbids to change the record, as `*` does."""
+    """Raise Problem `precondition_failed` if `If-None-Match` forbids changing the record, as `*` does."""
     header = request.headers.get("if-none-match")
     if header is None:
         return
     prefixes = tuple(f'{weak}"{_tag_prefix(record.id, record.version)}' for weak in ("", "W/"))
     if header.strip() == "*":
-        detail = f"This {record.noun} exists already. Omit If-None-Match to change it."
+        detail = f"This {record.noun} exists already."
     elif any(tag.startswith(prefixes) for tag in _parse_etags("If-None-Match", header)):
         detail = f"This {record.noun} has the ETag in If-None-Match."
     else:

@@ -21,7 +21,7 @@ from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.work import outbox
 
 _AFTER_CONDITIONS: Final = (409, 429)
-"""Statuses of problems with a record's state. A failed `If-Match` takes precedence over them."""
+"""Statuses of problems with a record's state. A failed precondition takes precedence over them."""
 
 
 def run_handler_within_size_limit(

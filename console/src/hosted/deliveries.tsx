@@ -34,7 +34,7 @@ function useDeliveries({ organizationId, webhookId }: DeliveriesProps, status: S
       items.push(...answer.items);
       cursor = answer.nextCursor;
     }
-    return { items, hasMore: cursor !== null };
+    return { status, items, hasMore: cursor !== null };
   };
   const isLive = ({ items }: { items: Delivery[] }) => items.some((each) => each.status === 'pending');
   return { ...useReading(`${status ?? ''} ${count}`, read, isLive), showMore: () => setCount(count + 1) };
@@ -66,7 +66,7 @@ export function Deliveries(place: DeliveriesProps) {
   const deliveries = useDeliveries(place, status);
   const { data, error, isStale } = deliveries;
   // Deliveries with another status do not stay beside a failure.
-  const items = error !== null && isStale ? [] : (data?.items ?? []);
+  const items = error !== null && data?.status !== status ? [] : (data?.items ?? []);
   const title = status ? `No delivery is ${status}` : 'No deliveries yet';
   return (
     <Section title="Deliveries" description="Each event that was sent to the webhook, for 90 days. Open one to see its attempts.">
@@ -74,10 +74,10 @@ export function Deliveries(place: DeliveriesProps) {
       {error !== null && <Failed error={error} onRetry={() => void deliveries.reload()} />}
       {items.length > 0 && <Table caption="Deliveries" columns={columnsOf(setOpenId)} items={items} getKey={(each) => each.id} isStale={isStale} />}
       {items.length === 0 && error === null && (data && !isStale ? <Empty title={title}>Each event that matches becomes a delivery.</Empty> : <Loading />)}
-      {data?.hasMore && (
+      {items.length > 0 && data?.hasMore && (
         <div class="list-footer">
-          <button type="button" class="button" disabled={isStale} onClick={deliveries.showMore}>
-            {isStale ? 'Loading' : 'Load more'}
+          <button type="button" class="button" disabled={isStale && error === null} onClick={deliveries.showMore}>
+            {isStale && error === null ? 'Loading' : 'Load more'}
           </button>
         </div>
       )}

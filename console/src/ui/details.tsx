@@ -1,7 +1,6 @@
 /** The fields of one record, each with its name. */
 
 import { Fragment, type ComponentChildren } from 'preact';
-import { CopyButton } from './copy';
 import { Time, TimeLabel } from './time';
 
 /** A field: its name, and what it contains. */
@@ -25,14 +24,4 @@ export function Details({ items }: { items: readonly Detail[] }) {
 /** Return the field of a time, with the zone in its name. */
 export function timeDetail(label: string, value: string | null): Detail {
   return [<TimeLabel>{label}</TimeLabel>, <Time value={value} />];
-}
-
-/** Return the field of an id, which can be copied. */
-export function idDetail(id: string): Detail {
-  return [
-    'Id',
-    <>
-      <code>{id}</code> <CopyButton text={id} label="Copy id" />
-    </>,
-  ];
 }

@@ -51,7 +51,7 @@ export function Form({ name, initial, error, onSubmit, children }: FormProps) {
     else onSubmit(current.current);
   };
   // Problems with headers, such as failed preconditions, concern the whole form.
-  const isShownAtFields = error instanceof ApiProblem && error.errors.some(({ pointer }) => pointer.startsWith('/'));
+  const isShownAtFields = error instanceof ApiProblem && error.errors.some(({ pointer }) => !pointer.startsWith('header/'));
   return (
     <FormContext.Provider value={{ values, setValue, error }}>
       <form ref={element} class="stack" noValidate onSubmit={submit}>

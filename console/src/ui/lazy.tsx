@@ -17,7 +17,7 @@ export function lazy<Props extends object>(
   return function Lazy(props: Props) {
     const [{ Component, error }, setLoading] = useState(loaded);
     useEffect(() => {
-      if (loaded.Component) return;
+      if (loaded.Component) return setLoading(loaded);
       load().then(
         (module) => {
           loaded = { Component: module.default };

@@ -2,7 +2,7 @@
 
 import { useParams } from 'wouter-preact';
 import { can, includesRole, type Roles } from '../api/access';
-import type { Role } from '../api/client';
+import type { Answer, Role } from '../api/client';
 import { useRecord } from '../api/queries';
 
 /** Read the user. The answer is cached. */
@@ -76,38 +76,37 @@ export function useOrganizationRole(): Role | null {
   return listed ?? member.data?.data.role ?? null;
 }
 
-/** Return the role of the user on the platform of this screen, or null while it loads and if they have none. */
-function usePlatformRole(organizationRole: Role | null): Role | null {
-  const id = usePlatformId();
-  const organizationId = useOrganizationId();
-  const isUserKnown = useMe().data !== undefined;
-  // Admins of the organization are admins of its platforms, so nothing is read for them.
-  const isAdmin = includesRole(organizationRole, 'admin');
-  const answer = useRecord(['platforms', id, 'role'], (client, options) => client.platforms.getRole(id, options), {
-    enabled: id !== '' && organizationId !== '' && isUserKnown && !isAdmin,
-    retryOnMount: false,
-  });
-  return isAdmin ? 'admin' : (answer.data?.data.role ?? null);
+/** Return the role that a read of it has found. Admins of a place are admins of those below, so nothing is read for them. */
+function roleOf(roleAbove: Role | null, query: { data: Answer<{ role: Role }> | undefined }): Role | null {
+  return includesRole(roleAbove, 'admin') ? 'admin' : (query.data?.data.role ?? null);
 }
 
-/** Return the role of the user in the space of this screen, or null while it loads and if they have none. */
-function useSpaceRole(platformRole: Role | null): Role | null {
-  const id = useSpaceId();
-  // Admins of the platform are admins of its spaces.
-  const isAdmin = includesRole(platformRole, 'admin');
-  const answer = useRecord(['spaces', id, 'role'], (client, options) => client.spaces.getRole(id, options), {
-    enabled: id !== '' && platformRole !== null && !isAdmin,
-    retryOnMount: false,
+/** Return the roles of the user at the places of this screen, and the reads of those that do not follow from one above. */
+function useReadRoles() {
+  const organization = useOrganizationRole();
+  const organizationId = useOrganizationId();
+  const isUserKnown = useMe().data !== undefined;
+  const platformId = usePlatformId();
+  const ofPlatform = useRecord(['platforms', platformId, 'role'], (client, options) => client.platforms.getRole(platformId, options), {
+    enabled: platformId !== '' && organizationId !== '' && isUserKnown && !includesRole(organization, 'admin'),
   });
-  return isAdmin ? 'admin' : (answer.data?.data.role ?? null);
+  const platform = roleOf(organization, ofPlatform);
+  const spaceId = useSpaceId();
+  const ofSpace = useRecord(['spaces', spaceId, 'role'], (client, options) => client.spaces.getRole(spaceId, options), {
+    enabled: spaceId !== '' && platform !== null && !includesRole(platform, 'admin'),
+  });
+  const roles: Roles = { organization, platform, space: roleOf(platform, ofSpace) };
+  return { roles, reads: [ofPlatform, ofSpace] };
 }
 
 /** Return the roles of the user at the places of this screen. */
 export function useRoles(): Roles {
-  const organization = useOrganizationRole();
-  const platform = usePlatformRole(organization);
-  const space = useSpaceRole(platform);
-  return { organization, platform, space };
+  return useReadRoles().roles;
+}
+
+/** Return the reads that find the roles of the user. */
+export function useRoleReads() {
+  return useReadRoles().reads;
 }
 
 /** Return the role of the user at the innermost place of this screen, or null while it loads. */

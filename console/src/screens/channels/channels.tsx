@@ -73,7 +73,7 @@ function ChannelState({ channel }: { channel: Channel }) {
   return (
     <>
       <Status tone="bad">Needs attention</Status>
-      {channel.lastError && <span class="sub long">{channel.lastError}</span>}
+      {channel.lastError && <span class="sub break">{channel.lastError}</span>}
     </>
   );
 }

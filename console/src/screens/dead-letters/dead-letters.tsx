@@ -54,7 +54,7 @@ const QUEUES: readonly Column<DeadLetterQueue>[] = [
   { title: 'Oldest shown', kind: 'time', render: (each) => <Time value={each.oldestSentAt} /> },
   actionsColumn(({ queue, messageCount }) => ({
     id: queue,
-    name: queue,
+    name: nameQueue(queue),
     actions: [{ dialog: 'redrive', text: 'Send back', isShown: messageCount > 0 }],
   })),
 ];
@@ -106,7 +106,7 @@ function Queues({ queues }: { queues: readonly DeadLetterQueue[] }) {
         .filter((each) => each.messages.length > 0)
         .map(({ queue, messages }) => (
           <Section key={queue} title={`First messages of ${nameQueue(queue)}`} description="Bodies are not shown, because they can name records of customers.">
-            <Table caption={`Messages of ${queue}`} columns={MESSAGES} items={messages} getKey={(each) => each.messageId} />
+            <Table caption={`Messages of ${nameQueue(queue)}`} columns={MESSAGES} items={messages} getKey={(each) => each.messageId} />
           </Section>
         ))}
     </>

@@ -26,7 +26,7 @@ interface RedriveDialogProps {
 export function RedriveDialog({ queue, onClose, onStart }: RedriveDialogProps) {
   return (
     <FormDialog
-      title={`Send back the messages of ${queue}`}
+      title={`Send back the messages of ${nameQueue(queue)}`}
       name="redrive"
       initial={{ maxMessages: '1000' }}
       submitLabel="Send back"

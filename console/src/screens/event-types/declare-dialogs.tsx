@@ -44,7 +44,7 @@ export function DeclareDialog({ onClose }: DialogProps) {
       submitLabel="Declare"
       isDisabled={(values) => !values.type || parseObjectOrNull(values.schema) === null}
       call={(client, { type = '', ...values }, options) =>
-        client.eventTypes.put(type, toBody(values), { ...options, ifNoneMatch: '*' })
+        client.eventTypes.put(type, toBody(values), { ...options, maxRetries: 0, ifNoneMatch: '*' })
       }
       changes={[['event-types']]}
       doneText={({ type }) => `${type} was declared.`}

@@ -29,6 +29,8 @@ export default function Leads() {
     client.marketingLeads.list({ ...page, limit: PAGE_SIZE, status, email: email ?? undefined, ...names }, options),
   );
   const createButton = <DialogButton dialog="create" kind="primary">Add lead</DialogButton>;
+  // While another status is read, the former leads stay in their columns.
+  const statuses = query.isPlaceholderData ? STATUSES.filter((each) => query.items.some((lead) => lead.status === each)) : status ? [status] : STATUSES;
   const isFiltered = Boolean(status ?? email ?? names.q);
   return (
     <>
@@ -48,7 +50,7 @@ export default function Leads() {
         }
       >
         <div class="board" inert={query.isPlaceholderData} aria-busy={query.isPlaceholderData}>
-          {(status ? [status] : STATUSES).map((each) => (
+          {statuses.map((each) => (
             <BoardColumn key={each} status={each} leads={query.items.filter((lead) => lead.status === each)} />
           ))}
         </div>

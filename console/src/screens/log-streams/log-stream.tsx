@@ -90,7 +90,7 @@ function Progress({ stream }: { stream: LogStreamDetail }) {
 
 function LastError({ error }: { error: NonNullable<LogStreamDetail['lastError']> }) {
   return (
-    <span class="long">
+    <span class="break">
       {error.statusCode !== null && `Answer ${error.statusCode}. `}
       {error.message}
     </span>
@@ -99,7 +99,7 @@ function LastError({ error }: { error: NonNullable<LogStreamDetail['lastError']>
 
 function StreamDetails({ stream }: { stream: LogStreamDetail }) {
   const { type, ...fields } = stream.destination;
-  const texts = Object.entries(fields).flatMap(([name, value]) => (typeof value === 'string' ? [[name, <code class="long">{value}</code>] as const] : []));
+  const texts = Object.entries(fields).flatMap(([name, value]) => (typeof value === 'string' ? [[name, <code class="break">{value}</code>] as const] : []));
   return (
     <Details
       items={[
@@ -109,7 +109,7 @@ function StreamDetails({ stream }: { stream: LogStreamDetail }) {
         ['Events', <EventPatterns patterns={stream.events} />],
         ['Areas', stream.areas?.join(', ')],
         ['Starts with entry', stream.startSequence.toLocaleString('en')],
-        ['Id', <CopyText text={stream.id} label="Copy the id" />],
+        ['Id', <CopyText text={stream.id} label="Copy id" />],
         timeDetail('Created', stream.createdAt),
         ...(stream.formerSecretsUntil ? [timeDetail('Former secret until', stream.formerSecretsUntil)] : []),
       ]}

@@ -53,7 +53,7 @@ function useColumns(): readonly Column<LogStreamDetail>[] {
       kind: 'primary',
       render: (each) => (
         <>
-          <a class="long" href={linkTo(`/o/${organizationId}/log-streams/${each.id}`)}>
+          <a class="break" href={linkTo(`/o/${organizationId}/log-streams/${each.id}`)}>
             {describeDestination(each.destination)}
           </a>
           <span class="sub">{each.description ?? kindName(each.destination)}</span>
@@ -65,7 +65,7 @@ function useColumns(): readonly Column<LogStreamDetail>[] {
       render: (each) => (
         <>
           <StreamState stream={each} />
-          {each.status === 'failing' && each.lastError && <span class="sub long">{each.lastError.message}</span>}
+          {each.status === 'failing' && each.lastError && <span class="sub break">{each.lastError.message}</span>}
         </>
       ),
     },

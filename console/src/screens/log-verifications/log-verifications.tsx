@@ -3,7 +3,7 @@
 import type { LogFailure, LogVerification } from '../../api/client';
 import { useList, useRecord } from '../../api/queries';
 import { ActionDialog } from '../../ui/action-dialog';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo, useDialog } from '../../ui/address';
 import { Details, timeDetail } from '../../ui/details';
 import { DetailDialog } from '../../ui/dialog';
 import { DialogButton } from '../../ui/dialog-buttons';
@@ -47,8 +47,7 @@ function Result({ verification }: { verification: LogVerification }) {
 
 /** The screen. */
 export default function LogVerifications() {
-  const [dialog, setDialog] = useParameter('dialog');
-  const close = () => setDialog(null);
+  const { name, open, close } = useDialog();
   const query = useList(['system', 'log-verifications'], (client, page, options) => client.system.logVerifications.list(page, options), {
     isLive: (items) => items.some(isPendingJob),
   });
@@ -72,8 +71,8 @@ export default function LogVerifications() {
           </Empty>
         }
       />
-      {dialog === 'start' && <StartDialog onClose={close} onStart={setDialog} />}
-      {dialog && dialog !== 'start' && <VerificationDialog id={dialog} onClose={close} />}
+      {name === 'start' && <StartDialog onClose={close} onStart={open} />}
+      {name && name !== 'start' && <VerificationDialog id={name} onClose={close} />}
     </>
   );
 }

@@ -85,7 +85,7 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }) {
       items={[
         ['Position', `${receipt.sequence.toLocaleString('en')} of ${receipt.treeSize.toLocaleString('en')}`],
         ['Leaf hash', <CopyText text={receipt.leafHash} label="Copy leaf hash" />],
-        ['Root', <code class="long">{receipt.rootHash}</code>],
+        ['Root', <code class="break">{receipt.rootHash}</code>],
         ['Cosigned by', receipt.witness?.cosignedBy.join(', ') || <span class="muted">No witness yet</span>],
       ]}
     />

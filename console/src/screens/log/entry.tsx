@@ -92,7 +92,7 @@ function Context({ entry: { context } }: { entry: AuditEntry }) {
       <Details
         items={Object.entries(facts).map(([label, value]) => [
           label,
-          value ? <code class="long">{value}</code> : <span class="muted">Not recorded</span>,
+          value ? <code class="break">{value}</code> : <span class="muted">Not recorded</span>,
         ])}
       />
     </Section>

@@ -5,7 +5,7 @@ import { operations } from '../../api/access';
 import type { Client, Menu, MenuItem, MenuPut, ReadOptions } from '../../api/client';
 import { useEditBase } from '../../api/edits';
 import { useList } from '../../api/queries';
-import { EditPage } from '../../ui/edit-form';
+import { EditPage, type EditPageProps } from '../../ui/edit-form';
 import { Field, useField } from '../../ui/form';
 import { BackLink, PageHeader } from '../../ui/page';
 import { useCan, useSiteId } from '../../ui/place';
@@ -39,7 +39,7 @@ export default function MenuEditor() {
   );
 }
 
-interface EditorProps extends Pick<Parameters<typeof EditPage<Menu>>[0], 'recordKey' | 'read'> {
+interface EditorProps extends Pick<EditPageProps<Menu>, 'recordKey' | 'read'> {
   id: string;
   name: string;
 }

@@ -56,7 +56,7 @@ export default function Menus() {
   );
 }
 
-/** Create a menu. The call would replace a menu with the same id, so the dialog does not accept one that exists. */
+/** Create a menu. Ids that exist are named before the call. It is not repeated by itself, because it fails after a success. */
 function CreateDialog({ existing, onClose }: { existing: readonly MenuSummary[]; onClose: () => void }) {
   const siteId = useSiteId();
   const isTaken = (id: string) => existing.some((each) => each.id === id);
@@ -68,7 +68,7 @@ function CreateDialog({ existing, onClose }: { existing: readonly MenuSummary[];
       submitLabel="Create menu"
       isDisabled={({ id = '' }) => isTaken(id) || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(id)}
       call={(client, { id = '', name = '' }, options) =>
-        client.sites.navigation.put(siteId, id, { name, items: [] }, { ...options, ifNoneMatch: '*' })
+        client.sites.navigation.put(siteId, id, { name, items: [] }, { ...options, maxRetries: 0, ifNoneMatch: '*' })
       }
       changes={[['sites', siteId, 'menus']]}
       onDone={(menu) => navigate(`/s/${siteId}/menus/${menu.id}`)}

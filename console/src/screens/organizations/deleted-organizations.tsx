@@ -3,7 +3,7 @@
 import type { OrganizationListItem } from '../../api/client';
 import { useList } from '../../api/queries';
 import { ActionDialog } from '../../ui/action-dialog';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { actionsColumn } from '../../ui/dialog-buttons';
 import { Section } from '../../ui/page';
 import { List, type Column } from '../../ui/table';
@@ -20,11 +20,11 @@ const COLUMNS: readonly Column<OrganizationListItem>[] = [
 
 /** The section. */
 export default function DeletedOrganizations() {
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, id, close } = useDialog();
   const query = useList(KEY, (client, page, options) =>
     client.organizations.list({ ...page, status: 'pending_deletion' }, options),
   );
-  const restored = query.items.find(({ id }) => dialog === `${RESTORE}:${id}`);
+  const restored = query.items.find((each) => name === RESTORE && each.id === id);
   return (
     <Section title="Deleted organizations" description="Their owner can restore them for 30 days.">
       <List
@@ -35,7 +35,7 @@ export default function DeletedOrganizations() {
         getKey={(each) => each.id}
         empty={<p class="muted">You have deleted no organization in the last 30 days.</p>}
       />
-      {restored && <RestoreDialog organization={restored} onClose={() => setDialog(null)} />}
+      {restored && <RestoreDialog organization={restored} onClose={close} />}
     </Section>
   );
 }

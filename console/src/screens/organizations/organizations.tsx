@@ -2,7 +2,7 @@
 
 import type { OrganizationListItem } from '../../api/client';
 import { useList } from '../../api/queries';
-import { linkTo, useParameter } from '../../ui/address';
+import { linkTo, useDialog, useParameter } from '../../ui/address';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { lazy } from '../../ui/lazy';
 import { PageHeader } from '../../ui/page';
@@ -36,7 +36,7 @@ const MyInvitations = lazy(() => import('./my-invitations'));
 
 /** The screen. */
 export default function Organizations() {
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, close } = useDialog();
   const hasInvitations = (useMe().data?.data.pendingInvitations.length ?? 0) > 0;
   const query = useList(['organizations'], (client, page, options) => client.organizations.list(page, options));
   const createButton = <DialogButton dialog="create" kind="primary">Create organization</DialogButton>;
@@ -57,7 +57,7 @@ export default function Organizations() {
         }
       />
       <Deleted />
-      {dialog === 'create' && <CreateOrganizationDialog onClose={() => setDialog(null)} />}
+      {name === 'create' && <CreateOrganizationDialog onClose={close} />}
     </>
   );
 }

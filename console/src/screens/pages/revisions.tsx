@@ -97,7 +97,7 @@ function createColumns(page: Page, nameOf: (id: string | null) => string): Colum
         </>
       ),
     },
-    { title: 'State', render: (each) => <State revision={each} page={page} /> },
+    { title: 'Status', render: (each) => <State revision={each} page={page} /> },
     { title: 'Created', kind: 'time', render: (each) => <Time value={each.createdAt} /> },
   ];
 }

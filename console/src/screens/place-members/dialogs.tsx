@@ -38,7 +38,8 @@ function RoleDialog({ group, member, onClose }: DialogProps & { member: Member }
       read={(client, options) => group.get(client, member.userId, options)}
       toFields={({ role, username }: Member) => (group.noun === 'platform' ? { role, username } : { role })}
       save={(client, changes, options) => group.update(client, member.userId, changes, options)}
-      changes={[group.key]}
+      // The role of the user is read again, too.
+      changes={[group.key.slice(0, 2)]}
       subject={name}
       savedText={`The role of ${name} was changed.`}
       onClose={onClose}

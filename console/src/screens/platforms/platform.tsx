@@ -5,8 +5,9 @@ import type { Platform } from '../../api/client';
 import { useRecord } from '../../api/queries';
 import { linkTo } from '../../ui/address';
 import { CopyButton } from '../../ui/copy';
+import { CopyText } from '../../ui/copy-text';
 import { DeleteSection } from '../../ui/delete-section';
-import { Details, idDetail } from '../../ui/details';
+import { Details } from '../../ui/details';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { DomainStatus } from '../../ui/dns-records';
 import { PageHeader, Section } from '../../ui/page';
@@ -117,7 +118,7 @@ function Settings({ platform }: { platform: Platform }) {
             ],
             ['Custom domain', <CustomDomain platformId={id} />],
             ['Default locale', defaultLocale],
-            idDetail(id),
+            ['Id', <CopyText text={id} label="Copy id" />],
           ]}
         />
       </Section>

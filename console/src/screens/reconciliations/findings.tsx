@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<Finding>[] = [
     render: (each) => (
       <>
         {toWords(each.type.replaceAll('.', ' '))}
-        <span class="sub code long">{each.id}</span>
+        <span class="sub code break">{each.id}</span>
       </>
     ),
   },

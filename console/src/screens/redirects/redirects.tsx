@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Redirect>[] = [
   },
   { title: 'To', render: (each) => (each.toPath === null ? <span class="muted">Page not published</span> : <code class="break">{each.toPath}</code>) },
   { title: 'Status code', render: (each) => String(each.statusCode) },
-  { title: 'State', render: (each) => (each.enabled ? <Status tone="good">Enabled</Status> : <Status tone="neutral">Disabled</Status>) },
+  { title: 'Status', render: (each) => (each.enabled ? <Status tone="good">Enabled</Status> : <Status tone="neutral">Disabled</Status>) },
 ];
 
 /** The screen. */

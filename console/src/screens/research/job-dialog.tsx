@@ -40,7 +40,7 @@ function Job({ job }: { job: ResearchJob }) {
     <div class="stack">
       <Details
         items={[
-          ['State', <JobStatus status={job.status} />],
+          ['Status', <JobStatus status={job.status} />],
           ['Created', counts.created],
           ['Updated', counts.updated],
           ['Unchanged', counts.unchanged],
@@ -63,7 +63,7 @@ function Job({ job }: { job: ResearchJob }) {
       {skipped.length > 0 && (
         <>
           <h3>Unreadable records</h3>
-          <ul class="timeline">
+          <ul class="stack">
             {skipped.map((reason, index) => (
               <li key={index}>{reason}</li>
             ))}

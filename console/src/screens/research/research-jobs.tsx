@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<ResearchJob>[] = [
       </>
     ),
   },
-  { title: 'State', render: (each) => <JobStatus status={each.status} /> },
+  { title: 'Status', render: (each) => <JobStatus status={each.status} /> },
   { title: 'Library', render: (each) => <Library job={each} /> },
   { title: 'Created', kind: 'number', render: (each) => each.counts.created },
   { title: 'Updated', kind: 'number', render: (each) => each.counts.updated },

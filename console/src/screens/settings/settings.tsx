@@ -4,7 +4,7 @@ import { operations } from '../../api/access';
 import type { Organization, OrganizationPatch } from '../../api/client';
 import { useDialog } from '../../ui/address';
 import { CheckField } from '../../ui/check-field';
-import { DialogButton } from '../../ui/dialog-buttons';
+import { DeleteSection } from '../../ui/delete-section';
 import { EditPage } from '../../ui/edit-form';
 import { Field } from '../../ui/form';
 import type { Fields } from '../../ui/merge';
@@ -54,27 +54,26 @@ export default function SettingsScreen() {
       >
         {() => <SettingsFields />}
       </EditPage>
-      <DeleteSection />
+      <Deletion />
     </>
   );
 }
 
-function DeleteSection() {
+function Deletion() {
   const { name, close } = useDialog();
   const canDelete = useCan(operations.delete_organization);
   const organization = useOrganization().data;
   return (
-    <Section title="Delete the organization" description="It can be restored for 30 days. Then it is purged with all it contains.">
-      <RoleNotice rule={operations.delete_organization}>You cannot delete it.</RoleNotice>
-      {canDelete && (
-        <DialogButton dialog="delete" kind="danger">
-          Delete organization
-        </DialogButton>
-      )}
+    <>
+      <DeleteSection
+        rule={operations.delete_organization}
+        noun="organization"
+        description="It can be restored for 30 days. Then it is purged with all it contains."
+      />
       {name === 'delete' && canDelete && organization && (
         <DeleteOrganizationDialog organization={organization.data} etag={organization.etag} onClose={close} />
       )}
-    </Section>
+    </>
   );
 }
 

@@ -32,7 +32,7 @@ function describeBlock(reason: string): string {
 
 const COLUMNS: readonly Column<EffectiveModule>[] = [
   { title: 'Module', kind: 'primary', render: (each) => each.moduleId },
-  { title: 'State', render: (each) => <Status tone={each.enabled ? 'good' : 'neutral'}>{each.enabled ? 'On' : 'Off'}</Status> },
+  { title: 'Status', render: (each) => <Status tone={each.enabled ? 'good' : 'neutral'}>{each.enabled ? 'On' : 'Off'}</Status> },
   { title: 'Decided by', render: (each) => `${SOURCES[each.source]}${each.locked ? ', locked' : ''}` },
 ];
 

@@ -4,8 +4,9 @@ import { operations } from '../../api/access';
 import type { Space, SpacePatch } from '../../api/client';
 import { navigate, useDialog } from '../../ui/address';
 import { DeleteDialog } from '../../ui/delete-dialog';
+import { CopyText } from '../../ui/copy-text';
 import { DeleteSection } from '../../ui/delete-section';
-import { Details, idDetail, type Detail } from '../../ui/details';
+import { Details, type Detail } from '../../ui/details';
 import { DialogButton } from '../../ui/dialog-buttons';
 import { EditDialog } from '../../ui/edit-form';
 import { Field } from '../../ui/form';
@@ -41,7 +42,7 @@ const VISIBILITIES = {
 };
 
 function toDetails({ id, name, slug, visibility, position }: Space): Detail[] {
-  return [['Name', name], ['Slug', slug], ['Visibility', VISIBILITIES[visibility]], ['Position', position], idDetail(id)];
+  return [['Name', name], ['Slug', slug], ['Visibility', VISIBILITIES[visibility]], ['Position', position], ['Id', <CopyText text={id} label="Copy id" />]];
 }
 
 function Dialogs({ space }: { space: Space }) {

@@ -2,7 +2,7 @@
 
 import type { AuditEntry, Client } from '../../api/client';
 import { useList } from '../../api/queries';
-import { useParameter } from '../../ui/address';
+import { useDialog } from '../../ui/address';
 import { Changes } from '../../ui/changes';
 import { Details, timeDetail } from '../../ui/details';
 import { DetailDialog } from '../../ui/dialog';
@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
 
 /** The screen. */
 export default function SystemLog() {
-  const [dialog, setDialog] = useParameter('dialog');
+  const { name, open, close } = useDialog();
   const selection = useSelection();
   const query = useList(['system', 'audit-log', selection], (client, page, options) =>
     client.system.auditLog.list({ ...page, ...selection }, options),
@@ -42,13 +42,13 @@ export default function SystemLog() {
     title: 'Event',
     kind: 'primary',
     render: (each) => (
-      <button type="button" class="quiet flush" onClick={() => setDialog(each.id)}>
+      <button type="button" class="quiet flush" onClick={() => open(each.id)}>
         <code>{each.type}</code>
       </button>
     ),
   };
   const exportButton = <DialogButton dialog="export">Export</DialogButton>;
-  const entry = query.items.find((each) => each.id === dialog);
+  const entry = query.items.find((each) => each.id === name);
   return (
     <>
       <PageHeader title="System log" description="Events outside of any organization, such as what operators do." actions={exportButton} />
@@ -61,8 +61,8 @@ export default function SystemLog() {
         getKey={(each) => each.id}
         empty={<Empty title="No entry matches">Remove a filter to see more. What operators change becomes an entry of this log.</Empty>}
       />
-      {dialog === 'export' && <ExportDialog selection={selection} onClose={() => setDialog(null)} />}
-      {entry && <EntryDialog entry={entry} onClose={() => setDialog(null)} />}
+      {name === 'export' && <ExportDialog selection={selection} onClose={close} />}
+      {entry && <EntryDialog entry={entry} onClose={close} />}
     </>
   );
 }

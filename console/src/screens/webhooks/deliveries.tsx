@@ -88,7 +88,7 @@ function LastAnswer({ delivery }: { delivery: Delivery }) {
   const last = delivery.attempts.at(-1);
   if (!last) return <span class="muted">None</span>;
   return (
-    <span class="long">
+    <span class="break">
       {last.statusCode ?? last.error ?? 'No response'} <span class="muted">{last.durationMs} ms</span>
     </span>
   );

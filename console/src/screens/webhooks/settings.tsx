@@ -19,7 +19,7 @@ export function Settings({ webhook }: { webhook: Webhook }) {
           ['Description', webhook.description],
           ['Events', <EventPatterns patterns={webhook.events} />],
           ['Areas', webhook.areas && <Areas areas={webhook.areas} />],
-          ['Id', <CopyText text={webhook.id} label="Copy the id" />],
+          ['Id', <CopyText text={webhook.id} label="Copy id" />],
           timeDetail('Created', webhook.createdAt),
           timeDetail('Changed', webhook.updatedAt),
           ...(webhook.formerSecretsUntil ? [timeDetail('Former secret until', webhook.formerSecretsUntil)] : []),

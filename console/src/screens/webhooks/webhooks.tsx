@@ -51,7 +51,7 @@ function useColumns(): readonly Column<Webhook>[] {
       kind: 'primary',
       render: (each) => (
         <>
-          <a class="long" href={linkTo(`/o/${organizationId}/webhooks/${each.id}`)}>
+          <a class="break" href={linkTo(`/o/${organizationId}/webhooks/${each.id}`)}>
             {each.url}
           </a>
           {each.description && <span class="sub">{each.description}</span>}

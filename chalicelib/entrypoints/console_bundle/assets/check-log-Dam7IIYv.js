@@ -1,0 +1,1 @@
+import{r as e}from"./checks-D--3Z9p1.js";var t=new URL(`worker-GS2XuL_-.js`,import.meta.url).href;export{e as checkLog,t};

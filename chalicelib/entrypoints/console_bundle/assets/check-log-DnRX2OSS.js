@@ -1,1 +1,0 @@
-import{r as e}from"./checks-B9k0iNSi.js";var t=new URL(`worker-GS2XuL_-.js`,import.meta.url).href;export{e as checkLog,t};

@@ -1,0 +1,1 @@
+import{t as e}from"./operations-ay4OUCZd.js";import{M as t,j as n}from"./time-format-ANvXC5Md.js";var r=class{constructor(n){Object.assign(this,t(e,n))}};function i(e){return new r(n(e))}export{i as t};
