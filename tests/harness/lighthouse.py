@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from local.paths import ROOT
@@ -45,8 +45,14 @@ class Report:
         return max(1.0, round(_CPU_SLOWDOWN * self.benchmark_index / _FAST_INDEX, 1))
 
 
-def rate_page(url: str, folder: Path, cpu_slowdown: float = _CPU_SLOWDOWN) -> Report:
-    """Load a page in a new Chromium, on Lighthouse's simulated phone. `folder`: for the files of the browser."""
+def rate_page(url: str, cpu_slowdown: float = _CPU_SLOWDOWN) -> Report:
+    """Load a page in a new Chromium, on Lighthouse's simulated phone."""
+    # The path of the browser's socket is below this folder, and has at most 107 characters. Those of pytest are longer.
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        return _parse(_run(url, cpu_slowdown, folder))
+
+
+def _run(url: str, cpu_slowdown: float, folder: str) -> Any:
     chromium = find_chromium()
     command = [
         *(find_node().program, str(_CLI), url, "--output=json", "--quiet", "--no-enable-error-reporting"),
@@ -55,12 +61,12 @@ def rate_page(url: str, folder: Path, cpu_slowdown: float = _CPU_SLOWDOWN) -> Re
         f"--max-wait-for-load={_MAX_LOAD_MS}",
         f"--chrome-flags={' '.join(map(_quote, ('--headless', *CHROMIUM_ARGUMENTS)))}",
     ]
-    environment = {**os.environ, **chromium.environment, "CHROME_PATH": chromium.program, "TMPDIR": str(folder)}
+    environment = {**os.environ, **chromium.environment, "CHROME_PATH": chromium.program, "TMPDIR": folder}
     completed = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS
     )
     assert completed.returncode == 0, completed.stderr
-    return _parse(json.loads(completed.stdout))
+    return json.loads(completed.stdout)
 
 
 def _quote(argument: str) -> str:
