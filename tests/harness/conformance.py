@@ -19,6 +19,8 @@ _INTERNALS: Final = re.compile(
 )
 _DOWNLOAD_URL: Final = re.compile(r'"downloadUrl":"[^"]+"')
 """A download URL, which may name the file store: the caller requested it."""
+_POINTER: Final = re.compile(r'"pointer": ?"(?:[^"\\]|\\.)*"')
+"""The pointer of an error, which repeats names from the request."""
 
 _STATE_FIELDS: Final = (
     "acceptUrl",
@@ -84,7 +86,8 @@ def _state_of(record: Mapping[str, Any]) -> tuple[Any, dict[str, bool]]:
 def _check_reveals_no_internals(route: str, answer: Any) -> None:
     if route.startswith(("/console/", "/docs", "/llms.txt", "/openapi.json", "/event-types")):
         return
-    found = _INTERNALS.search(_DOWNLOAD_URL.sub("", answer.text)) or _INTERNALS.search(str(dict(answer.headers)))
+    text = _POINTER.sub("", _DOWNLOAD_URL.sub("", answer.text))
+    found = _INTERNALS.search(text) or _INTERNALS.search(str(dict(answer.headers)))
     assert not found, f"{found} reveals internals: {answer.text}"
 
 
