@@ -22,7 +22,7 @@ const FORMS = [
 /** What several screens show besides forms. */
 const PARTS = [
   'changes', 'code-block', 'copy-text', 'delete-section', 'download', 'event-patterns', 'event-type-filter', 'event-types',
-  'file-field', 'job-status', 'tree', 'web-link',
+  'file-field', 'invite-dialog', 'job-status', 'tree', 'web-link',
 ];
 
 /**

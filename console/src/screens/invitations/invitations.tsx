@@ -12,7 +12,7 @@ import { Empty } from '../../ui/states';
 import { Status, toWords, type Tone } from '../../ui/status';
 import { List, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
-import { InviteDialog, ResendDialog, RevokeDialog } from './dialogs';
+import { InviteToOrganizationDialog, ResendDialog, RevokeDialog } from './dialogs';
 
 const STATUSES = ['pending', 'accepted', 'declined', 'revoked', 'expired'] as const;
 const TONES: Record<string, Tone> = { pending: 'warning', accepted: 'good', declined: 'bad' };
@@ -82,7 +82,7 @@ function useColumns(): readonly Column<Invitation>[] {
 /** The dialog that the address names. */
 function Dialogs({ invitations }: { invitations: readonly Invitation[] }) {
   const { name, id, close } = useDialog();
-  if (name === 'invite') return <InviteDialog onClose={close} />;
+  if (name === 'invite') return <InviteToOrganizationDialog onClose={close} />;
   const invitation = invitations.find((each) => each.id === id);
   if (!invitation) return null;
   if (name === 'resend') return <ResendDialog invitation={invitation} onClose={close} />;

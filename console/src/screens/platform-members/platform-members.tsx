@@ -1,12 +1,9 @@
 /** The members of a platform, and inviting people to it. */
 
 import { operations } from '../../api/access';
-import type { InvitationCreate } from '../../api/client';
 import { linkTo, useDialog } from '../../ui/address';
-import { SecretDialog } from '../../ui/dialog';
 import { DialogButton } from '../../ui/dialog-buttons';
-import { ChoiceField, Field, type Values } from '../../ui/form';
-import { FormDialog } from '../../ui/form-dialog';
+import { InviteDialog } from '../../ui/invite-dialog';
 import { PageHeader } from '../../ui/page';
 import { useCan, useOrganizationId, useOrganizationRole, usePlatform, usePlatformId, useRole } from '../../ui/place';
 import { placeRoleChoices } from '../../ui/roles';
@@ -60,43 +57,21 @@ export default function PlatformMembers() {
         actions={<MemberActions group={group}>{inviteButton}</MemberActions>}
       />
       <MemberList group={group} empty="Members of the organization take part in the platform. Invite others, or let everybody join." />
-      {name === 'invite' && <InviteDialog onClose={close} />}
+      {name === 'invite' && <InviteToPlatformDialog onClose={close} />}
     </>
   );
 }
 
-const INITIAL: Values = { email: '', role: 'member', message: '', expiresInDays: '7' };
-
-function toBody({ email = '', role, message, expiresInDays }: Values): InvitationCreate {
-  return { email, role: role as 'member', message: message || null, expiresInDays: Number(expiresInDays) };
-}
-
-function InviteDialog({ onClose }: { onClose: () => void }) {
+function InviteToPlatformDialog({ onClose }: { onClose: () => void }) {
   const platformId = usePlatformId();
-  const choices = placeRoleChoices(useRole());
   return (
-    <FormDialog
+    <InviteDialog
       title="Invite to the platform"
       name="invite-to-platform"
-      initial={INITIAL}
-      submitLabel="Send invitation"
-      call={(client, values, options) => client.platforms.invite(platformId, toBody(values), options)}
+      choices={placeRoleChoices(useRole())}
+      call={(client, body, options) => client.platforms.invite(platformId, body, options)}
       changes={[['organizations']]}
-      renderResult={({ email, acceptUrl, mailWithheld }) => (
-        <SecretDialog title="The invitation was created" secret={acceptUrl ?? ''} onClose={onClose}>
-          {mailWithheld ? `${email} gets no mail, because they unsubscribed.` : `${email} gets this link by mail.`} You can also pass it on yourself.
-        </SecretDialog>
-      )}
       onClose={onClose}
-    >
-      {() => (
-        <>
-          <Field name="email" label="E-mail address" type="email" required autoComplete="off" />
-          <ChoiceField name="role" label="Role" choices={choices} />
-          <Field name="message" label="Message" type="textarea" hint="Part of the mail." />
-          <Field name="expiresInDays" label="Valid for days" type="number" required hint="At most 30." />
-        </>
-      )}
-    </FormDialog>
+    />
   );
 }
